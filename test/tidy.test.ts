@@ -108,7 +108,7 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   // A grant is spent and what follows from it stored by one statement of the hot path.
   authorization_codes: ['access_tokens', 'refresh_tokens', 'session_clients'],
   device_redemptions: ['device_codes', 'access_tokens', 'refresh_tokens', 'session_clients'],
-  refresh_tokens: ['access_tokens'],
+  refresh_tokens: ['access_tokens', 'authorizations'],
   // What clients' own tokens are stored with: the other side of access_tokens.
   client_tokens: ['access_tokens'],
   // What an exchanged token leaves behind, whatever that is, is one statement.
@@ -120,6 +120,8 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   passcodes: ['passcode_budgets'],
   // A code is spent and what is left of its set counted down together.
   recovery_codes: ['authenticators'],
+  // What a client holds of a person ends at once.
+  authorizations: ['revocations', 'access_tokens'],
   // Revocation spans the kinds of tokens.
   revocations: ['access_tokens', 'refresh_tokens'],
   // Who no longer acts for somebody, and what that ends, is one statement.

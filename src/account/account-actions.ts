@@ -1,5 +1,4 @@
 import type { Request, Response } from 'express';
-import { withdrawConsent } from '../domain/grants/authorizations.js';
 import { transaction } from '../domain/context.js';
 import { unlinkIdentity } from '../domain/connections/identities.js';
 import { changePassword } from '../domain/credentials/password-change.js';
@@ -16,18 +15,13 @@ import { originOf } from '../http/pages/mail-origin.js';
 import { profileFields } from '../http/pages/page-models.js';
 import type { Web } from '../http/web.js';
 import { isUuid } from '../lib/random.js';
-import { accountPath, renderAccount } from './account-page.js';
+import { renderAccount } from './account-page.js';
+import { done } from './done.js';
 import { bodyText } from './fields.js';
 import { readProfileFields } from './profile-fields.js';
 import { refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { userDocument } from './user-document.js';
 import { message } from '../lib/languages/messages.js';
-
-/** The answer to what worked: `body` as JSON, with 200 unless told, or back to the page, which says so. */
-export function done(req: Request, res: Response, what: string, body: object = {}, status = 200): void {
-  if (!wantsJson(req)) return res.redirect(303, accountPath(what));
-  res.status(status).set('Cache-Control', 'no-store').json(body);
-}
 
 const notFound = () => new PageError(404, 'not_found', errorMessage('not_found'));
 const pathParameter = (req: Request, name: string): string => String(req.params[name] ?? '');
@@ -120,12 +114,4 @@ export function unlink(web: Web) {
     if (wantsJson(req)) throw refusalError(refusal);
     await renderAccount(web, req, res, { refusal });
   };
-}
-
-/** POST /account/applications/{client_id}/revoke: takes consent back and ends all the client holds, `offline_access` or not (specification 5.3.3). */
-export async function revokeApplication(req: Request, res: Response): Promise<void> {
-  const client_id = pathParameter(req, 'client_id');
-  const withdrawn = await transaction(req.ctx, (tx) => withdrawConsent(tx, sessionOf(req).user_id, client_id, originOf(req)));
-  if (!withdrawn) throw notFound();
-  done(req, res, 'application');
 }

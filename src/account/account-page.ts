@@ -26,19 +26,11 @@ import type { Web } from '../http/web.js';
 import { pageErrors, type StepRefusal } from './refusal.js';
 import { pageSignInMethods, signInMethods } from './sign-in-methods.js';
 import { ownOrganizations } from './own-organizations.js';
+import { isDone } from './done.js';
 import { userDocument } from './user-document.js';
 import { identityDocument } from './identity-document.js';
 import { deviceIn } from '../http/pages/device-words.js';
 import { wordsIn, wordsOf, type Words } from '../http/pages/words.js';
-import { catalogueOf, type MessageKey } from '../lib/languages/messages.js';
-
-/** What the page says after something worked; the name travels in the address. */
-const isDone = (name: string): boolean => name !== '' && Object.hasOwn(catalogueOf('en'), `done.${name}`);
-
-/** Back to the account page, which says what was done. */
-export function accountPath(done: string): string {
-  return `/account?done=${done}`;
-}
 
 /** A session as JSON shows it to its owner (specification 4.7.2); never its token. */
 async function sessionDocument(req: Request, session: SessionRow, words: Words) {
@@ -180,7 +172,7 @@ export function accountPage(web: Web) {
     if (!wantsJson(req)) {
       const done = queryOf(req).get('done') ?? '';
       return renderAccount(web, req, res, {
-        notice: isDone(done) ? { tone: 'good', text: wordsOf(req).t(`done.${done}` as MessageKey) } : null,
+        notice: isDone(done) ? { tone: 'good', text: wordsOf(req).t(`done.${done}`) } : null,
       });
     }
     res.set('Cache-Control', 'no-store').json(await accountDocument(req));

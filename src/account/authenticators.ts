@@ -20,7 +20,7 @@ import { wantsJson } from '../http/request/form.js';
 import type { Web } from '../http/web.js';
 import { isUuid } from '../lib/random.js';
 import { deviceWords } from '../lib/user-agent.js';
-import { done } from './account-actions.js';
+import { done } from './done.js';
 import { renderAccount } from './account-page.js';
 import { bodyText, credentialIn, shortNameProblems } from './fields.js';
 import { showRecoveryCodes } from './recovery-codes-page.js';

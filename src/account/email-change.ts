@@ -10,7 +10,7 @@ import { wordsOf } from '../http/pages/words.js';
 import { wantsJson } from '../http/request/form.js';
 import type { Web } from '../http/web.js';
 import { message } from '../lib/languages/messages.js';
-import { done } from './account-actions.js';
+import { done } from './done.js';
 import { renderAccount } from './account-page.js';
 import { bodyText } from './fields.js';
 import { emailCodeRefusal, pageErrors, refusalError, refuseFields, type StepRefusal } from './refusal.js';

@@ -13,7 +13,7 @@ import { wordsOf } from '../http/pages/words.js';
 import type { Web } from '../http/web.js';
 import { isUuid } from '../lib/random.js';
 import { message } from '../lib/languages/messages.js';
-import { done } from './account-actions.js';
+import { done } from './done.js';
 import { refusalError } from './refusal.js';
 
 /** The membership that the path names. @throws {PageError} 404 */

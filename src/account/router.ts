@@ -8,8 +8,9 @@ import { confirmed } from '../http/confirmation/ask-to-confirm.js';
 import { limitProofs, ownNames } from '../http/confirmation/confirmation.js';
 import { route } from '../http/routes.js';
 import type { Web } from '../http/web.js';
-import { changeOwnPassword, changeOwnProfile, revokeApplication, revokeOtherSessions, revokeSession, unlink } from './account-actions.js';
+import { changeOwnPassword, changeOwnProfile, revokeOtherSessions, revokeSession, unlink } from './account-actions.js';
 import { deleteOwnAccount } from './account-deletion.js';
+import { applicationsPage, blockApplication, endAgents, revokeApplication, unblockApplication } from './applications.js';
 import { accountPage, ownData } from './account-page.js';
 import {
   addOwnPasskey,
@@ -114,7 +115,15 @@ function ownAccountRoutes(router: Router, web: Web): void {
     head: true,
     post: [...action, ...confirmed(web), leave(web)],
   });
+  route(router, '/account/applications', {
+    get: [ownUiCors, browserSession, signedIn, applicationsPage(web)],
+    head: true,
+    options: [ownUiCors, preflight],
+  });
+  step(router, '/account/applications/end_agents', { post: [...action, endAgents] });
   step(router, '/account/applications/:client_id/revoke', { post: [...action, revokeApplication] });
+  step(router, '/account/applications/:client_id/block', { post: [...action, blockApplication] });
+  step(router, '/account/applications/:client_id/unblock', { post: [...action, unblockApplication] });
 }
 
 /** Options for ceremonies with a passkey: a page takes new ones every few minutes. */

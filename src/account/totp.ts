@@ -12,7 +12,7 @@ import { qrImage, type QrImage } from '../http/pages/qr.js';
 import { wantsJson } from '../http/request/form.js';
 import type { Web } from '../http/web.js';
 import { isUuid } from '../lib/random.js';
-import { done } from './account-actions.js';
+import { done } from './done.js';
 import { nameIn, refuseOnAccountPage } from './authenticators.js';
 import { bodyText } from './fields.js';
 import { showRecoveryCodes } from './recovery-codes-page.js';

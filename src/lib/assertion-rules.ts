@@ -27,4 +27,14 @@ export const assertionRules = {
     found: 'No enabled external server of the audience and resource is granted to the client for this person.',
     fix: 'Create an outbound grant for the client and the external server, or look at whom the one that is there is for.',
   },
+  outbound_scope_not_granted: {
+    title: 'Scope not granted outside',
+    found: 'Nothing of the scope is granted to the client at the external server.',
+    fix: 'Ask for scopes of the resource, or add them to the outbound grant.',
+  },
+  outbound_grant_for_others: {
+    title: 'Granted for other people',
+    found: 'The client’s grants for the external server are for an organization, a group or a role that this person is not in.',
+    fix: 'Add the person there, or change for whom the outbound grant is.',
+  },
 } as const;

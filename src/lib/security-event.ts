@@ -34,6 +34,8 @@ export const securityEventReasons = [
   // An identity assertion of an issuer outside.
   'assertion_invalid', 'assertion_expired', 'assertion_issuer', 'assertion_not_for_us', 'assertion_not_for_client', 'assertion_key', 'assertion_scope',
   'assertion_nobody', 'assertion_sign_in',
+  // One that a client asked for, for a server outside.
+  'assertion_not_granted', 'assertion_subject',
   // A signal of a provider.
   'signal_invalid', 'signal_not_for_us', 'signal_expired', 'signal_replayed',
   // A client that did not prove who it is.

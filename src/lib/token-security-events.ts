@@ -43,7 +43,7 @@ export const tokenSecurityEvents = {
     actor: 'the client',
     target: 'connection',
     description:
-      'An identity assertion was refused; `reason` says by which kind of rule. Without a target its issuer is that of no connection.',
+      'An identity assertion was refused: one that was brought, of a connection’s provider (without a target: of no connection’s), or one that was asked for, with the external server as its target; `reason` says by which kind of rule.',
   },
   'signal.received': {
     ...changeOf('access_withdrawn', 'info', 'the service', 'connection'),

@@ -3,6 +3,7 @@ import { startDailyStats } from '../jobs/daily-stats.js';
 import { startDomainChecks } from '../jobs/domain-checks.js';
 import { startJanitor, startStatistics } from '../jobs/janitor.js';
 import { startAccountDeletions } from '../jobs/account-deletions.js';
+import { startUnusedAuthorizations } from '../jobs/unused-authorizations.js';
 import { startUnusedClients } from '../jobs/unused-clients.js';
 import { startSamlMetadata } from '../jobs/saml-metadata.js';
 import { startSignalPolls } from '../jobs/signal-polls.js';
@@ -19,6 +20,7 @@ export const startUpkeep = (deps: Deps): Record<string, Loop> => ({
   domain_checks: startDomainChecks(deps),
   daily_stats: startDailyStats(deps),
   unused_clients: startUnusedClients(deps),
+  unused_authorizations: startUnusedAuthorizations(deps),
   unused_logos: startUnusedLogos(deps),
   account_deletions: startAccountDeletions(deps),
   saml_metadata: startSamlMetadata(deps),

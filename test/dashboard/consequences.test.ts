@@ -77,7 +77,7 @@ test('every confirmation of a deletion says what it means, and whatever takes ot
 });
 
 /** What goes with its owner and isn't told, for it is nothing without it: its own parts, what lasts minutes, and what only counts. */
-const parts = /^(?:authorization_codes|client_assertions|client_connections|device_codes|passcodes|pushed_requests|recovery_codes|second_step_tries|session_clients|sign_ins|user_search_texts|workload_refusals|role_permissions|session_organizations|saml_assertions|saml_metadata|directory_requests|directory_users|organization_(?:membership|default|group|invitation)_roles|organization_group_members|organization_groups|removed_members)$/; // prettier-ignore
+const parts = /^(?:authorization_codes|client_assertions|client_connections|device_codes|passcodes|pushed_requests|recovery_codes|second_step_tries|session_clients|sign_ins|user_search_texts|workload_refusals|role_permissions|session_organizations|signal_exclusions|saml_assertions|saml_metadata|directory_requests|directory_users|organization_(?:membership|default|group|invitation)_roles|organization_group_members|organization_groups|removed_members)$/; // prettier-ignore
 const inEnvironment = /^(?:users|clients|connections|api_resources|roles|webhooks|log_streams|custom_domains)$/;
 const called: Readonly<Record<string, string>> = {
   user_roles: 'roles',
@@ -115,7 +115,7 @@ test('the numbers are those of the record, of each kind', async () => {
     ['users', 'delete', { 'Deleted with it': ['1 live session', '1 refresh token'] }, user.id],
     ['users', 'block', { 'Ends at once': ['1 live session', '1 refresh token'] }, user.id],
     ['users', 'end_sessions', { 'Ends at once': ['1 live session'] }, user.id],
-    ['clients', 'delete', { 'Deleted with it': ['1 client grant', '1 consent', '1 outbound grant'] }],
+    ['clients', 'delete', { 'Deleted with it': ['1 client grant', '1 consent', '1 outbound grant', '1 signal stream'] }],
     ['clients', 'delete', { 'Ends at once': ['1 refresh token'] }, client.id],
     ['clients', 'delete', { 'Deleted with it': ['1 federated credential'] }, idOf('job')],
     ['roles', 'delete', { 'Prevents the deletion': ['1 user who holds it'], 'Deleted with it': ['1 permission assignment'] }],

@@ -16,6 +16,7 @@ import { idJagTokenType, idJagTyp } from '../../src/lib/identity-assertions.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { Browser, locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
+import { addSignalStream } from '../support/signals.js';
 import { deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { createProofKey, type ProofKey } from '../support/dpop.js';
 import { giveTotp } from '../support/factors.js';
@@ -61,6 +62,8 @@ beforeAll(async () => {
   client = await addClient(ctx, {
     grant_types: ['authorization_code', 'refresh_token', 'client_credentials', deviceCode, tokenExchangeGrantType, jwtBearerGrantType],
   });
+  // What is signalled rides on the statements that do it (specification 20.5.1).
+  await addSignalStream(ctx, (await addClient(ctx, { signal_audience: 'everybody' })).id);
   jwtApi = await addResource(ctx, { identifier: 'https://jwt.example', token_format: 'jwt' });
   opaqueApi = await addResource(ctx, { identifier: 'https://opaque.example', token_format: 'opaque' });
   for (const resource of [jwtApi, opaqueApi]) await addGrant(ctx, client, resource);

@@ -144,6 +144,14 @@ describe('a stream', () => {
     expect([answer.status, answer.body['error']]).toEqual([status, 'invalid_request']);
   });
 
+  test('of a body that is too long, or holds too much, is refused', async () => {
+    expect((await receiver.call('POST', '/ssf/streams', { description: 'x'.repeat(65_536) })).status).toBe(413);
+    expect((await receiver.call('POST', '/ssf/streams', { events_requested: Array.from({ length: 5_001 }, () => 'x') })).status).toBe(400);
+    expect((await receiver.call('POST', '/ssf/poll/x', { returnImmediately: true })).status).toBe(404);
+    expect((await receiver.call('GET', '/ssf/streams?stream_id=x')).status).toBe(400);
+    expect((await receiver.call('GET', '/ssf/nothing')).status).toBe(404);
+  });
+
   test('is one of five of its client (specification 20.3.3)', async () => {
     const full = await addSignalReceiver(service, ctx);
     const answers = await Promise.all(Array.from({ length: 7 }, () => full.call('POST', '/ssf/streams', {})));

@@ -275,6 +275,17 @@ const approval = {
   action: '/device/answer',
   hidden: { question: 'sealed' },
 };
+const authorization = {
+  is_agent: false,
+  logo_uri: null,
+  open_url: null,
+  access: [{ api: 'Notes', scopes: ['Read your notes'] }],
+  origin: 'person' as 'person' | 'administrator' | 'employer',
+  blocked_by: null as 'person' | 'administrator' | null,
+  granted_at: '2026-03-02T10:00:00.000Z',
+  last_used_at: '2026-11-20T08:00:00.000Z',
+};
+
 const consent = {
   client: { ...notes, is_agent: true, policy_uri: 'https://notes.example/privacy', tos_uri: 'https://notes.example/terms' },
   destination: { name: 'notes.example', address: null },
@@ -791,6 +802,29 @@ const samples: Record<string, SamplePage> = {
     view: 'account/leave',
     model: { ...base('Leave Acme Ltd?'), organization: { id: '019ab3c2-0000-7000-8000-000000000141' } },
   },
+  applications: {
+    view: 'account/applications',
+    model: {
+      ...base('Apps and AI agents'),
+      authorizations: [
+        {
+          ...authorization,
+          client_id: 'assistant',
+          name: 'Acme Assistant',
+          is_agent: true,
+          access: [
+            { api: null, scopes: ['See your email address'] },
+            { api: 'Calendar', scopes: ['Read your appointments', 'Accept and decline invitations for you'] },
+          ],
+        },
+        { ...authorization, client_id: 'research', name: 'Research agent', is_agent: true, origin: 'employer' },
+        { ...authorization, client_id: 'shopper', name: 'Shopper', is_agent: true, blocked_by: 'person' },
+        { ...authorization, client_id: 'notes', name: 'Acme Notes', origin: 'administrator', open_url: 'https://notes.example/start' },
+        { ...authorization, client_id: 'old', name: 'Old desk', blocked_by: 'administrator' },
+      ],
+    },
+  },
+  'applications-none': { view: 'account/applications', model: { ...base('Apps and AI agents'), authorizations: [] } },
   logout: { view: 'account/logout', model: { ...base('Sign out'), user: ada, return_to: '' } },
   account: { view: 'account/account', model: { ...base('Your account'), ...account } },
   'account-saved': {

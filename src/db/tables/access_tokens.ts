@@ -1,6 +1,7 @@
 import { run, type Scope, type Statement } from '../scope.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 import { memberStandsSql, permissionsHeldSql } from './permissions.js';
+import { actingEndedSql } from './revocations.js';
 import { userColumnsSql, userOfRow, type UserColumns, type UserWithRoles } from './user_claims.js';
 
 /** A stored (opaque) access token, with the state of its user, session and grant. */
@@ -40,13 +41,6 @@ export type TokenStatus = {
 
 /** Where a JWT's user doesn't exist: no row, so that a replica that doesn't have the user yet isn't believed. */
 const unknownUser: TokenStatus = { user_status: null, session_revoked_at: null, member_stands: true, revoked: false };
-
-/**
- * SQL: whether somebody who acts by the opaque token `t` for a person no longer may. Tokens with a session, of no exchange, end with their grant, which is
- * looked for anyway.
- */
-export const actingEndedSql = `case when t.user_id is not null and (t.exchanged or t.session_id is null)
-        then acting_ended($1::uuid, t.user_id, t.client_id, t.act, t.issued_at) else false end`;
 
 const statusColumns = `u.status as user_status, s.revoked_at as session_revoked_at`;
 

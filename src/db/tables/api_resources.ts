@@ -107,3 +107,12 @@ export async function removeDefaultScope(scope: Scope, id: string, name: string,
     where environment_id = $1 and id = $2 and $3 = any (default_scopes)`;
   await run(scope, { name: 'api_resources.remove_default_scope', text }, [id, name, at]);
 }
+
+/** The names of the API resources of these identifiers. */
+export async function listApiResourceNames(scope: Scope, identifiers: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  if (identifiers.length === 0) return new Map();
+  const rows: unknown = await table<ApiResourceRow>(scope, 'api_resources')
+    .whereIn('identifier', [...identifiers])
+    .select('identifier', 'name');
+  return new Map((rows as { identifier: string; name: string }[]).map(({ identifier, name }) => [identifier, name]));
+}

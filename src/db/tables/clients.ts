@@ -91,7 +91,6 @@ export type ClientRow = SamlColumns & {
   userinfo_signed_response_alg: SigningAlgorithm | null;
   /** The class that its sign-ins must reach (`acr`); null: any. */
   required_acr: (typeof requiredAcrs)[number] | null;
-  /** Whether it acts by itself, as those of metadata documents do until somebody says otherwise; and the user who answers for it. */
   is_agent: boolean;
   owner_id: string | null;
   /** Seconds since the person proved who they are, beyond which they are asked again; null: any. */

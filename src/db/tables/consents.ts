@@ -37,6 +37,7 @@ export async function findConsent(scope: Scope, user_id: string, client_id: stri
 /**
  * Adds the scopes to what the user allowed the client, or puts them in its place where the client was something else then; `resource` is empty for scopes
  * without one.
+ * @returns whether there was none before
  */
 export async function addConsent(
   scope: Scope,
@@ -45,8 +46,8 @@ export async function addConsent(
     scopes: readonly string[];
     at: Date;
   },
-): Promise<void> {
-  await run(
+): Promise<boolean> {
+  const rows = await run<{ is_new: boolean }>(
     scope,
     {
       name: 'consents.add',
@@ -62,10 +63,12 @@ export async function addConsent(
                  else c.resource_scopes || jsonb_build_object($5::text, to_jsonb(array(
                    select jsonb_array_elements_text(coalesce(c.resource_scopes -> $5::text, '[]')) union select unnest($4::text[])))) end,
                client_digest = excluded.client_digest,
-               updated_at = excluded.updated_at`,
+               updated_at = excluded.updated_at
+             returning xmax = 0 as is_new`,
     },
     [consent.user_id, consent.client_id, consent.scopes, consent.resource, consent.at, consent.id, consent.client_digest],
   );
+  return rows[0]?.is_new === true;
 }
 
 /** Deletes the user's consent to the client; false when there was none. */

@@ -76,6 +76,7 @@ const dependents = {
     consents: rowsBy('consents', 'client_id', '$2'),
     federated_credentials: rowsBy('federated_credentials', 'client_id', '$2'),
     outbound_grants: rowsBy('outbound_grants', 'client_id', '$2'),
+    signal_streams: rowsBy('signal_streams', 'client_id', '$2'),
     // No index leads from a client to its tokens, for each would be written with every token: the look goes so far and no further.
     refresh_tokens: {
       from: `(select * from refresh_tokens where environment_id = $1 limit ${mostLookedAt}) t where t.client_id = $2 and ${isUsable}`,
@@ -115,6 +116,9 @@ const dependents = {
       from: `webhook_deliveries d where d.environment_id = $1 and d.webhook_id = $2::uuid and d.next_attempt_at is not null`,
     },
     past_deliveries: { from: `webhook_deliveries d where d.environment_id = $1 and d.webhook_id = $2::uuid and d.next_attempt_at is null` },
+  },
+  signal_streams: {
+    signal_sets: rowsBy('signal_sets', 'signal_stream_id'),
   },
   log_streams: {
     log_stream_entries: rowsBy('log_stream_entries', 'log_stream_id'),

@@ -75,6 +75,8 @@ export type EnvironmentRow = {
   self_registered_client_limit: number;
   /** After how many seconds without consent and refresh token such a client goes; null: never. */
   unused_client_lifetime: number | null;
+  /** Seconds without use after which an authorization ends; null: never. */
+  unused_authorization_lifetime: number | null;
   client_id_metadata_documents: (typeof metadataDocumentPolicies)[number];
   /** Hosts whose documents are let in, and verified: names, or `*.example.com`. */
   client_id_metadata_hosts: string[];

@@ -4,6 +4,13 @@ import { run, type Scope } from '../scope.js';
 export const isRevokedSql = (id: string): string => `exists (select 1 from revocations r where r.environment_id = $1 and r.id = ${id})`;
 
 /**
+ * SQL: whether somebody who acts by the opaque token `t` for a person no longer may. Tokens with a session, of no exchange, end with their grant, which is
+ * looked for anyway.
+ */
+export const actingEndedSql = `case when t.user_id is not null and (t.exchanged or t.session_id is null)
+        then acting_ended($1::uuid, t.user_id, t.client_id, t.act, t.issued_at) else false end`;
+
+/**
  * Lists a JWT's jti or a grant's id as revoked until `expires_at`. Everything that the grant issued is dead from the commit on, also what
  * a request running at the same moment is about to store, because every look-up asks for the revocation; rows go when they expire.
  */

@@ -1,5 +1,6 @@
 import { run, type Scope, type Statement } from '../scope.js';
-import { actingEndedSql, memberColumn, type AccessTokenState, type JwtStatusKeys } from './access_tokens.js';
+import { memberColumn, type AccessTokenState, type JwtStatusKeys } from './access_tokens.js';
+import { actingEndedSql } from './revocations.js';
 
 /** A token to look up: an opaque one by its digest, a JWT by its claims. */
 export type TokenToFind = { readonly digest: Buffer } | Omit<JwtStatusKeys, 'resource'>;

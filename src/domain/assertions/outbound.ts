@@ -38,19 +38,22 @@ export type OutboundPolicy = Pick<OutboundGrantRow, 'external_client_id' | 'requ
 const isForSome = ({ organization_id, organization_group_id, role_id }: OutboundGrantRow) =>
   organization_id !== null || organization_group_id !== null || role_id !== null;
 
+/** The grants that fit a person; `areForOthers`: there are some for the target, all of them for other people. */
+export type FittingGrants = { readonly grants: readonly OutboundPolicy[]; readonly areForOthers: boolean };
+
 /** The client's grants for the target that are for the person, the oldest first. A statement asks only where one is for some people alone. */
 export async function fittingGrants(
   ctx: Context,
   client: Pick<Client, 'id'>,
   { server, resource }: Pick<OutboundTarget, 'server' | 'resource'>,
   user_id: string,
-): Promise<OutboundPolicy[]> {
+): Promise<FittingGrants> {
   const key = JSON.stringify([server.id, client.id]);
   const all = (await remembered(ctx, 'outbound_grants', key, ({ scope }) => listEnabledOutboundGrants(scope, client.id, server.id))) ?? [];
   const meant = all.filter(({ resources }) => resources === null || resources.includes(resource.identifier));
   const some = meant.filter(isForSome).map(({ id }) => id);
   const fitting = some.length === 0 ? [] : await listFittingOutboundGrants(ctx.scope, some, user_id);
-  return meant
+  const grants = meant
     .filter((one) => !isForSome(one) || fitting.includes(one.id))
     .map(({ external_client_id, required_acr, max_authentication_age, scopes }) => ({
       external_client_id,
@@ -58,4 +61,5 @@ export async function fittingGrants(
       max_authentication_age,
       scopes: resource.scopes.filter((scope) => scopes === null || scopes.includes(scope)),
     }));
+  return { grants, areForOthers: grants.length === 0 && meant.length > 0 };
 }

@@ -6,6 +6,7 @@ import { formatScope } from '../../lib/scope-set.js';
 import { noteSecurityEvent, recordSecurityEvent } from '../audit/security-trail.js';
 import type { ApiResource, Client } from '../clients/clients.js';
 import { transaction, type Context } from '../context.js';
+import { mailAgentAllowed } from '../grants/agent-mails.js';
 import { giveConsent, isAlwaysAsked } from '../grants/consents.js';
 import { queueMail } from '../mail/mail.js';
 import type { Organization } from '../organizations/organizations.js';
@@ -84,7 +85,8 @@ export async function approveDevice(ctx: Context, question: DeviceQuestion, { se
     const { user_id, session_id } = approval;
     await startDeviceSession(tx, proof, { id: session_id, device_client_id: client.id, ip_address, user_agent });
     const consent = { user_id, client_id: client.id, scopes, resource };
-    if (!client.first_party || isAlwaysAsked(tx, consent)) await giveConsent(tx, consent, origin);
+    const first = (!client.first_party || isAlwaysAsked(tx, consent)) && (await giveConsent(tx, consent, origin));
+    if (first) await mailAgentAllowed(tx, client, session, origin);
     await recordSecurityEvent(tx, 'device.approved', {
       actor: userOf(session),
       target: { target_type: 'session', target_id: session_id },

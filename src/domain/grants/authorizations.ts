@@ -27,10 +27,10 @@ const partiesOf = ({ user_id, client_id }: Pair) => ({
 async function end(tx: Context, pair: Pair, reason: Reason, blocked: boolean): Promise<boolean> {
   const { user_id, client_id } = pair;
   const known = await deleteConsent(tx.scope, user_id, client_id);
-  const ended = await revokeGrants(tx.scope, pair, grantRevocationEnd(tx));
+  await revokeGrants(tx.scope, pair, grantRevocationEnd(tx));
   const devices = await endSessions(tx, { user_id, device_client_id: client_id }, 'revoked');
   const acting = await endActing(tx.scope, pair, blocked ? null : tx.clock.now(), grantRevocationEnd(tx));
-  const withdrawn = known || ended > 0 || devices.length > 0 || acting || blocked;
+  const withdrawn = known || devices.length > 0 || acting || blocked;
   if (withdrawn) await emit(tx, 'authorization.revoked', { ...pair, reason, blocked });
   return withdrawn;
 }

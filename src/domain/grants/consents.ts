@@ -61,14 +61,16 @@ const partiesOf = (user_id: string, client_id: string) => ({
 /**
  * Remembers that the person allowed it. Of what is always asked only the rest is kept: by it the person finds the application and can end it.
  * Call it in a transaction.
+ * @returns whether the person had allowed the client nothing before
  */
-export async function giveConsent(tx: Context, allowed: ConsentQuestion, origin: Origin = noOrigin): Promise<void> {
+export async function giveConsent(tx: Context, allowed: ConsentQuestion, origin: Origin = noOrigin): Promise<boolean> {
   const remembered = allowed.unproven ? [] : allowed.scopes.filter(isOpenidScope);
   const question = isAlwaysAsked(tx, allowed) ? { ...allowed, scopes: remembered, resource: null } : allowed;
   const { user_id, client_id } = question;
   const at = tx.clock.now();
-  for (const [resource, scopes] of heaps(question))
-    await addConsent(tx.scope, {
+  let first = false;
+  for (const [resource, scopes] of heaps(question)) {
+    const isNew = await addConsent(tx.scope, {
       id: uuidv7(at.getTime()),
       user_id,
       client_id,
@@ -77,11 +79,14 @@ export async function giveConsent(tx: Context, allowed: ConsentQuestion, origin:
       scopes,
       at,
     });
+    first ||= isNew;
+  }
   const detail = {
     scopes: allowed.unproven ? allowed.scopes : question.scopes,
     resource: allowed.unproven ? allowed.resource : question.resource,
   };
   await recordSecurityEvent(tx, 'consent.given', { ...partiesOf(user_id, client_id), origin, detail });
+  return first;
 }
 
 export function noteConsentDenied(ctx: Context, user_id: string, client_id: string, origin: Origin): void {

@@ -132,6 +132,13 @@ const wordings: Readonly<Record<MailName, (say: Say) => Wording>> = {
     details,
     `${say('mail.account_linked_not_you')}\n{{account_url}}`,
   ],
+  agent_allowed: (say) => [
+    say('mail.agent_allowed_subject'),
+    say('mail.agent_allowed'),
+    details,
+    `${say('mail.agent_allowed_not_you')}\n{{applications_url}}`,
+  ],
+  authorization_ended: (say) => [say('mail.authorization_ended_subject'), `${say('mail.authorization_ended')}\n{{applications_url}}`],
   new_sign_in: (say) => [
     say('mail.new_sign_in_subject'),
     ifElse('application', say('mail.new_sign_in_device'), say('mail.new_sign_in')),

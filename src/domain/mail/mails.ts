@@ -1,5 +1,6 @@
 import type { Theme } from '../environments/branding.js';
 import { message } from '../../lib/languages/messages.js';
+import { agentMails } from './agent-mails.js';
 import { domainMails } from './domain-mails.js';
 import {
   address,
@@ -183,6 +184,7 @@ export const mails = {
     variables: { account_url, application: optionalText('The application that a device was let in with; absent for a browser.', null) },
     needed: ['account_url'],
   },
+  ...agentMails,
   sign_in_methods: {
     title: 'Sign-in methods changed',
     sent: 'When someone’s passkeys, authenticator apps, recovery codes or second step changed.',

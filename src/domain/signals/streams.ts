@@ -3,7 +3,8 @@ import { insertSignalSet, removeSignalSetsOf } from '../../db/tables/signal_sets
 import { checkUrl } from '../../platform/fetch/guard.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { Aad } from '../../lib/seal.js';
-import type { Client } from '../clients/clients.js';
+import { signalsAudience, signalsPermissions } from '../../lib/signals-api.js';
+import { apiResourceOf, clientGrantOf, clientOf, type Client } from '../clients/clients.js';
 import type { Context } from '../context.js';
 import { Refusal } from '../refusal.js';
 import type { SignalEvent } from './event-types.js';
@@ -39,6 +40,14 @@ function deliveryColumns(tx: Context, id: string, delivery: SignalDelivery) {
     });
   const authorization_sealed = authorization === null ? null : tx.crypto.sealer.seal(authorization, signalStreamAad(id));
   return { method: 'push', endpoint_url, authorization_sealed } as const;
+}
+
+/** Whether the client still may: it is enabled, and has a grant for signals by now. */
+export async function mayHear(ctx: Context, client_id: string): Promise<boolean> {
+  const client = await clientOf(ctx, client_id);
+  const resource = client?.status === 'enabled' ? await apiResourceOf(ctx, signalsAudience(ctx.environment)) : null;
+  const grant = resource && (await clientGrantOf(ctx, client_id, resource, 'client'));
+  return Object.keys(signalsPermissions).some((name) => grant?.scopes.includes(name));
 }
 
 /** Makes a stream of the client. @throws {Refusal} 409 `too_many`, 422 */

@@ -58,6 +58,25 @@ export type PageApplication = PageClient & {
   open_url: string | null;
 };
 
+/** That an application acts for the person: what it may do in words, and where (`api` null: at the account itself). */
+export type PageAuthorization = PageClient & {
+  client_id: string;
+  is_agent: boolean;
+  logo_uri: string | null;
+  open_url: string | null;
+  access: { api: string | null; scopes: string[] }[];
+  origin: 'person' | 'administrator' | 'employer';
+  /** Null: it isn't. */
+  blocked_by: 'person' | 'administrator' | null;
+  granted_at: string;
+  last_used_at: string;
+};
+
+/** Forms: POST /account/applications/{client_id}/revoke, block and unblock, and /account/applications/end_agents. */
+export interface ApplicationsPage extends FormPage {
+  authorizations: PageAuthorization[];
+}
+
 /** The profile as form values: OIDC Core 5.1 claims under their names here, the address flattened to `address_<member>`. */
 export const profileFields = [
   ...profileColumns,
@@ -208,6 +227,7 @@ export interface PageModels {
   'account/password-reset': PasswordResetPage;
   'account/message': MessagePage;
   'account/account': AccountPage;
+  'account/applications': ApplicationsPage;
   'account/email-verify': EmailVerifyPage;
   'account/invitation': PageInvitation;
   'account/leave': LeavePage;

@@ -28,6 +28,7 @@ import { languageTags } from '../../lib/languages/languages.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { boundedText, equalTo, isoTime, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { resource } from '../declaration.js';
+import { unusedLifetimes } from './unused-lifetimes.js';
 import { brandingAttributes } from './branding.js';
 
 const day = 86_400;
@@ -144,16 +145,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       'plain',
       z.int().min(0).max(10_000_000).meta({ description: 'How many clients may have registered themselves; then it is 429.' }),
     ],
-    // Shorter, it removes clients, which takes `clients:write` by hand.
-    unused_client_lifetime: [
-      'everything',
-      lifetime(3600, 3650 * day)
-        .nullable()
-        .meta({
-          description:
-            'How long an unverified client that came by itself stays without consent and refresh token, in seconds; null = for ever.',
-        }),
-    ],
+    ...unusedLifetimes,
     // They verify clients, and keep out those that were let in, which takes `clients:write` and what the clients reach by hand.
     client_id_metadata_documents: [
       'everything',

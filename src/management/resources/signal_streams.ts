@@ -17,7 +17,7 @@ export const signal_streams = resource<SignalStreamRow>({
     'What clients hear of people and sessions (Shared Signals Framework 1.0). Clients make and change their streams themselves, at /ssf/streams; what they send along as Authorization is never shown.',
   source: { visible: visibleSignalStreams },
   attributes: z.object({
-    description: z.string().nullable().meta({ description: 'What its client says of it.' }),
+    description: z.string().nullable().meta({ description: 'What its client says of it; null = nothing.' }),
     events_requested: z.array(z.string()).meta({ description: 'The names of the events that it gets.' }),
     method: z
       .enum(['push', 'poll'])
@@ -29,7 +29,7 @@ export const signal_streams = resource<SignalStreamRow>({
     paused_by: z
       .enum(['receiver', 'administrator', 'limit'])
       .nullable()
-      .meta({ description: 'Who paused it; limit = 10,000 signals waited, or one for 7 days.' }),
+      .meta({ description: 'Who paused it; limit = 10,000 signals waited, or one for 7 days; null = it is not paused.' }),
     lag_seconds: z.int(),
     last_sent_at: isoTime.nullable(),
     last_error: z.string().nullable(),

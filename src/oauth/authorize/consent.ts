@@ -1,4 +1,5 @@
 import type { Request, Response } from 'express';
+import { mailAgentAllowed } from '../../domain/grants/agent-mails.js';
 import { giveConsent, noteConsentDenied } from '../../domain/grants/consents.js';
 import { isUnstored, storeDocumentClient } from '../../domain/clients/document-clients.js';
 import { transaction } from '../../domain/context.js';
@@ -36,7 +37,8 @@ export function consent(web: Web, protocol: Protocol) {
       if (session !== null && !session.blocked_clients.includes(request.client.id))
         await transaction(ctx, async (tx) => {
           if (isUnstored(request.client)) await storeDocumentClient(tx, request.client);
-          await giveConsent(tx, consentQuestion(request, session.user_id), originOf(req));
+          const first = await giveConsent(tx, consentQuestion(request, session.user_id), originOf(req));
+          if (first) await mailAgentAllowed(tx, request.client, session, originOf(req));
         });
     } catch (error) {
       if (!(error instanceof AuthorizationError)) throw error;

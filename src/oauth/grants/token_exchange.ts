@@ -27,7 +27,6 @@ import { issueAssertion } from './issue-assertion.js';
 import { grant, optional, required, type ParamValues } from './grant.js';
 import { organizationParam, requireSameOrganization } from './same-organization.js';
 
-/** The only kind of token that is brought and given (RFC 8693 3). */
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
 type Sent = {
@@ -142,7 +141,6 @@ type Exchange = {
 /** Judges the request. @throws {OAuthError} */
 async function exchangeOf(ctx: Context, client: Client, sent: ParamValues<typeof params>, proof: DpopProof | null): Promise<Exchange> {
   requireAccessTokens(sent);
-  // Taken before what is brought is looked up: what ends in between ends this too.
   const issued_at = ctx.clock.now();
   if (sent.resource === undefined) throw OAuthError.invalid_request('resource is required');
   const policy = await policyOf(ctx, client, sent.resource);

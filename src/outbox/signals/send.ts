@@ -1,7 +1,7 @@
 import { createContext, type Context, type Deps } from '../../domain/context.js';
 import { findEnvironmentById } from '../../domain/environments/environments.js';
 import { signSet } from '../../domain/signals/set.js';
-import { signalStreamAad } from '../../domain/signals/streams.js';
+import { mayHear, signalStreamAad } from '../../domain/signals/streams.js';
 import { listSignalSets } from '../../db/tables/signal_sets.js';
 import type { SignalStreamRow } from '../../db/tables/signal_streams.js';
 import { backoffMs, retryAfterMs } from '../../lib/backoff.js';
@@ -84,9 +84,10 @@ function retryMs(failures: number, { retry_after, response_status }: Pushed, now
 export async function pushSets(deps: Deps, stream: SignalStreamRow, signal: AbortSignal): Promise<PushOutcome> {
   const started = performance.now();
   const done: string[] = [];
-  let last: Pushed = { error: null, response_status: null };
   const environment = await findEnvironmentById(deps, stream.environment_id);
-  const rows = environment ? await listSignalSets(deps.db.knex, stream, mostSets) : [];
+  const isGranted = environment !== null && (await mayHear(createContext(deps, environment), stream.client_id));
+  const rows = isGranted ? await listSignalSets(deps.db.knex, stream, mostSets) : [];
+  let last: Pushed = { error: isGranted ? null : 'not_granted', response_status: null };
   for (const row of rows) {
     if (!environment || performance.now() - started > turnMs) break;
     const ctx = createContext(deps, environment);
@@ -103,5 +104,13 @@ export async function pushSets(deps: Deps, stream: SignalStreamRow, signal: Abor
       ? 0
       : null;
   const { error, response_status } = last;
-  return { ok: !failed, done, error, response_status, tried: rows.length > 0, retry_in_ms, durationMs: performance.now() - started };
+  return {
+    ok: !failed,
+    done,
+    error,
+    response_status,
+    tried: !isGranted || rows.length > 0,
+    retry_in_ms,
+    durationMs: performance.now() - started,
+  };
 }

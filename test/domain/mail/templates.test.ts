@@ -53,6 +53,8 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
     by: 'root@example.com',
     domains_url: 'https://id.example/dashboard/custom_domains',
   },
+  agent_allowed: { ...base, application: 'Acme Assistant', applications_url: 'https://id.example/account/applications' },
+  authorization_ended: { ...base, application: 'Acme Assistant', applications_url: 'https://id.example/account/applications' },
   new_sign_in: { ...base, account_url: 'https://id.example/account' },
   sign_in_code: { ...base, code: '771204', expires_in: 600, second: true },
   sign_in_methods: {
@@ -73,7 +75,13 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
 };
 const names = Object.keys(models) as (keyof MailModels)[];
 /** Mails that nobody who gets them has asked for, and that don’t say what to do then. */
-const unasked: readonly (keyof MailModels)[] = ['account_deleted', 'domain_record_missing', 'organization_invitation', 'email_changed'];
+const unasked: readonly (keyof MailModels)[] = [
+  'account_deleted',
+  'domain_record_missing',
+  'organization_invitation',
+  'email_changed',
+  'authorization_ended',
+];
 
 /** What `npm run texts` has put into each language in English. */
 const untranslated = JSON.parse(readFileSync('data/languages/untranslated.json', 'utf8')) as Record<string, Record<string, string>>;

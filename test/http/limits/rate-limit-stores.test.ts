@@ -11,7 +11,13 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test as always }
 import { createKnex } from '../../../src/db/connection/knex.js';
 import { deleteExpiredRateLimits } from '../../../src/db/tables/rate_limits.js';
 import { createRedisStore } from '../../../src/http/limits/rate-limit-redis.js';
-import { createMemoryStore, createPostgresStore, keyDigest, type ProofUses, type RateLimitStore } from '../../../src/http/limits/rate-limit-stores.js';
+import {
+  createMemoryStore,
+  createPostgresStore,
+  keyDigest,
+  type ProofUses,
+  type RateLimitStore,
+} from '../../../src/http/limits/rate-limit-stores.js';
 import { createLimiter } from '../../../src/http/limits/rate-limiter.js';
 import { createAdjustableClock } from '../../../src/platform/clock.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';

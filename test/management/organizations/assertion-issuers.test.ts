@@ -63,7 +63,10 @@ test('an organization’s administrator takes no assertions of an issuer whose a
     await change(other, { assertion_issuer: issuer }),
   ];
   for (const { status, body } of answers) {
-    expect([status, body['errors']]).toMatchObject([409, [{ code: 'already_exists', source: { pointer: '/data/attributes/assertions' } }]]);
+    expect([status, body['errors']]).toMatchObject([
+      409,
+      [{ code: 'already_exists', source: { pointer: expect.stringMatching(/^\/data\/attributes/) as string } }],
+    ]);
     expect(JSON.stringify(body)).not.toMatch(/victim|customer/i);
   }
   expect(await findConnection(ctx.scope, theirs.id)).toMatchObject({ assertions: 'on', status: 'enabled' });

@@ -108,6 +108,18 @@ describe('a receiver', () => {
     await fetch.close();
   });
 
+  test.each(['client_grants', 'clients'])('of a client that may hear nothing any more gets nothing (%s, attack 55.1709)', async (table) => {
+    const [of, column] = table === 'clients' ? ['id', { status: 'disabled' }] : ['client_id', { scopes: [] }];
+    await ctx.db
+      .knex(table)
+      .where({ [of as string]: receiver.client.id })
+      .update(column);
+    ctx.cache.clear();
+    await happens();
+    await expect.poll(async () => (await row()).last_error).toBe('not_granted');
+    expect([posts(), await waiting()]).toEqual([[], 1]);
+  });
+
   test('hears nothing of another environment (attack 55.1706)', async () => {
     const elsewhere = await addEnvironment(service.deps, 'signals-elsewhere');
     await happens(elsewhere);

@@ -20,7 +20,7 @@ export type Door = { readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'; readonl
 const withBody = ['POST', 'PUT', 'DELETE'] as const;
 
 /** What app.ts mounts; what isn't walked here has a walk of its own, or nothing to read. */
-const mounted = 'accountRouter addHealthRoutes addMetadataRoutes addOauthRoutes dashboardRouter laterRouter mailboxRouter managementRouter referenceRouter registrationRouter resourceMetadataRouter samlRouter scimRouter setupRouter ssoRouter'; // prettier-ignore
+const mounted = 'accountRouter addHealthRoutes addMetadataRoutes addOauthRoutes dashboardRouter laterRouter mailboxRouter managementRouter referenceRouter registrationRouter resourceMetadataRouter samlRouter scimRouter setupRouter ssfRouter ssoRouter'; // prettier-ignore
 
 /** Every address of the pages and of OAuth that takes a body, or any of the methods, from the routers themselves; `:names` are still in it. @throws for a router that isn't known */
 export async function doorsOf(service: TestService, wanted: readonly Door['method'][] = withBody): Promise<Door[]> {

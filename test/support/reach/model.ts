@@ -24,6 +24,7 @@ const harmlessColumns: Readonly<Record<string, string>> = {
   environments:
     'name,branding,support_email,default_locale,default_access_token_lifetime,id_token_lifetime,registration_enabled,allowed_email_domains,dynamic_registration_enabled,client_registration_policy,self_registered_client_limit,record_token_issued',
   api_resources: 'documentation_url',
+  signal_streams: 'next_attempt_at,attempt_count,last_error,last_response_status,last_sent_at,lease_id,leased_until',
   log_streams: 'name,next_attempt_at,attempt_count,failing_since,last_error,last_response_status,last_sent_at,lease_id,leased_until',
   // How deliveries went is written while a walk goes on.
   webhooks:
@@ -144,6 +145,7 @@ select 'client ' || c.environment_id || ' ' || c.id as principal,
   case when c.first_party then (select names from everything)
     else coalesce((select array_agg(${named}) from client_grants g join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id,
       unnest(g.scopes) p(name) where g.environment_id = c.environment_id and g.client_id = c.id), '{}') || ${told('c')} || ${asserted}
+      || case when c.signal_audience <> 'own' then array['users:read'] else '{}' end
       || case when ${exchanges} is not null or ${outbound} is not null then array['users:write'] else '{}' end end as reach,
   jsonb_build_array(to_jsonb(c) - ${harmless('clients')}, (select array_agg(l.connection_id order by l.connection_id) from client_connections l
       where l.environment_id = c.environment_id and l.client_id = c.id), ${exchanges}, ${workloads}) as control
@@ -242,6 +244,9 @@ from clients c
 union all
 select 'external-server ' || s.environment_id || ' ' || s.id, array['users:write'], jsonb_build_array(to_jsonb(s) - '{name,version,created_at,updated_at}'::text[])
 from external_servers s
+union all
+select 'signal-stream ' || s.environment_id || ' ' || s.id, array['users:read'], jsonb_build_array(to_jsonb(s) - ${harmless('signal_streams')})
+from signal_streams s
 union all
 select 'log-stream ' || s.environment_id || ' ' || s.id, (select array_agg(source || ':read') from unnest(s.sources) source),
   jsonb_build_array(to_jsonb(s) - ${harmless('log_streams')})

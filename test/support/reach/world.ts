@@ -7,6 +7,7 @@ import { addClient, addGrant, type TestClient } from '../data.js';
 import { png } from '../images.js';
 import { link, links, type Api, type Document } from '../management.js';
 import { sampleKeys } from './interesting.js';
+import { addSignalStream } from '../signals.js';
 
 /** The issuer of the one external server. */
 export const outsideIssuer = 'https://outside.example';
@@ -259,6 +260,14 @@ async function signIns(maker: Maker): Promise<void> {
   }
 }
 
+async function signalStreams(maker: Maker): Promise<void> {
+  for (const status of ['enabled', 'paused']) {
+    const { id } = await addSignalStream(maker.ctx, maker.ids.get('client near') as string);
+    await maker.ctx.db.knex('signal_streams').where({ id }).update({ status });
+    keep(maker, `signal stream ${status}`, 'signal_stream', id);
+  }
+}
+
 async function logStreams(maker: Maker): Promise<void> {
   // Nobody listens there: a test of one is answered at once.
   const nowhere = { url: 'http://127.0.0.1:49151/', format: 'native', status: 'paused', authorization: 'Bearer walked' };
@@ -447,6 +456,7 @@ export async function makeWorld(api: Api, ctx: Context): Promise<World> {
   await organizations(maker);
   await deliveries(maker);
   await logStreams(maker);
+  await signalStreams(maker);
   await mailTemplates(maker);
   await pageTexts(maker);
   await logos(maker);

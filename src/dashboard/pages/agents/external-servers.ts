@@ -4,6 +4,8 @@ import type { LineSpec } from '../../parts/records/line-spec.js';
 import { recordPath, type FieldSpec, type Presentation } from '../../parts/records/presentation.js';
 import { code, duration, lines, link, quiet, stack, state, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
+import { accessCheckTab } from './access-check-tab.js';
+import { refusedAssertionsTab } from './refused-assertions-tab.js';
 
 const address = { maxlength: 2048, inputmode: 'url', autocapitalize: 'none', spellcheck: 'false' } as const;
 
@@ -98,6 +100,7 @@ export const externalServersPresentation: Presentation = {
     ];
   },
   fields,
+  tabs: [accessCheckTab, refusedAssertionsTab('Assertions that clients ask for and don’t get appear here.')],
   create: { label: 'Add external server', title: 'Add an external server', button: 'Add external server', guarded: true },
   edit: { guarded: true },
   remove: { label: 'Delete external server', text: 'Assertions for it are no longer issued. Tokens it has issued stay valid there.' },

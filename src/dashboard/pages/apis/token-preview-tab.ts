@@ -79,12 +79,12 @@ async function question(view: ViewContext, record: ResourceObject, request: Prev
     { value: 'given', label: 'As if given' },
   ];
   const ofPeople: FilterField[] = [
-    { name: 'user', label: 'Email address of a user', value: request.user, choices: null, kind: 'search' },
+    { name: 'user', label: terms.email_address_of_a_user, value: request.user, choices: null, kind: 'search' },
     { name: 'consent', label: terms.consent, value: request.consent, choices: consents, kind: 'select' },
   ];
   const ofOrganization: FilterField = {
     name: 'organization',
-    label: 'Name of an organization',
+    label: terms.name_of_an_organization,
     value: request.organization,
     choices: null,
     kind: 'search',
@@ -196,7 +196,7 @@ export async function tokenPreviewTab(view: ViewContext, record: ResourceObject)
   if (!own && request.user === '')
     return [lead, form, notice('info', 'Enter the address of a user to see what the client would get for them.')];
   const meta = await inputOf(view, record, request);
-  if (!meta) return [lead, form, notice('warning', 'There is no user with this address.')];
+  if (!meta) return [lead, form, notice('warning', terms.no_user_with_this_address)];
   try {
     return [lead, form, ...resultParts((await runEndpoint(call, token_preview, () => ({ meta }))) as Previewed, own)];
   } catch (error) {

@@ -1,8 +1,9 @@
 import { clientBranding } from './client-branding.js';
-import { apiIdentifierChoices, signingAlgorithmChoices, statusField, userChoices } from '../../parts/forms/choices.js';
+import { apiIdentifierChoices, signingAlgorithmChoices, statusField } from '../../parts/forms/choices.js';
 import { requirementFields } from '../apis/requirement-fields.js';
 import { claimMappingLine } from '../apis/claim-mapping-lines.js';
 import { recordPath, type FieldSpec, type FormSubject, type SectionSpec } from '../../parts/records/presentation.js';
+import { agentFields } from './agent-fields.js';
 import { profileChoices } from './client-profile.js';
 import { grantChoices, grantLabels, methodChoices } from './client-kinds.js';
 import { isNotSaml, isSaml, samlFields, samlSection } from './saml-client.js';
@@ -202,16 +203,7 @@ const sectionedFields: readonly FieldSpec[] = [
     hint: 'Your own application: people aren’t asked for consent.',
     section: consentSection,
   },
-  { name: 'is_agent', label: terms.ai_agent, hint: 'Acts on its own. Consent pages, lists and emails say so.', section: consentSection },
-  {
-    name: 'owner',
-    label: terms.owner,
-    relationship: 'one',
-    optional: true,
-    hint: 'Who answers for it. The doctor warns of agents without an owner.',
-    section: consentSection,
-    choices: userChoices,
-  },
+  ...agentFields(consentSection),
   {
     name: 'organization_usage',
     label: terms.sign_in_for_an_organization,

@@ -26,6 +26,12 @@ const eventsOf = ({ attributes: a }: ResourceObject): Value => tags(a['events_re
 const deliveryOf = ({ attributes: a }: ResourceObject): Value =>
   a['method'] === 'poll' ? text('Polled by the client') : stack(text('Pushed to'), quiet(words(a['endpoint_url'])));
 
+/** What waits, in whole minutes where it is several: the oldest of it is told, and to the second nobody needs it. */
+function backlogOf({ attributes: a }: ResourceObject): number {
+  const seconds = a['lag_seconds'] as number;
+  return seconds < 120 ? seconds : Math.round(seconds / 60) * 60;
+}
+
 /** Of whom a client's streams hear. */
 export const signalAudienceField: FieldSpec = {
   name: 'signal_audience',
@@ -48,13 +54,16 @@ export const signalStreamsPresentation: Presentation = {
   include: 'client',
   recordInclude: 'client',
   columns: [
-    { label: terms.client, value: (record, _view, { included }) => clientOf(record, included) },
+    {
+      label: terms.client,
+      value: (record, _view, { included }) =>
+        text(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
+    },
     { label: 'Delivery', value: deliveryOf },
     { label: terms.status, value: statusOf },
     {
       label: 'Backlog',
-      value: ({ attributes: a }) =>
-        a['lag_seconds'] === 0 ? quiet(terms.none_in_sentence) : text(durationWords(a['lag_seconds'] as number)),
+      value: (record) => (backlogOf(record) === 0 ? quiet(terms.none_in_sentence) : text(durationWords(backlogOf(record)))),
     },
     { label: terms.created, sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],
@@ -71,10 +80,10 @@ export const signalStreamsPresentation: Presentation = {
       { label: 'Delivery', value: deliveryOf(record) },
       { label: terms.events, value: eventsOf(record) },
       ...(a['status_reason'] === null ? [] : [{ label: 'Reason', value: text(a['status_reason']) }]),
-      { label: 'Authorization header', value: text(a['has_authorization'] === true ? 'Sent along; never shown' : terms.none) },
-      { label: 'Backlog', value: duration(a['lag_seconds'] === 0 ? null : a['lag_seconds'], 'Nothing waits') },
-      ...(a['last_error'] === null ? [] : [{ label: 'Last error', value: text(a['last_error']) }]),
-      { label: 'Last sent', value: time(a['last_sent_at'], now) },
+      { label: terms.authorization_header, value: text(a['has_authorization'] === true ? terms.sent_along_never_shown : terms.none) },
+      { label: 'Backlog', value: duration(backlogOf(record) === 0 ? null : backlogOf(record), terms.nothing_waits) },
+      ...(a['last_error'] === null ? [] : [{ label: terms.last_error, value: text(a['last_error']) }]),
+      { label: terms.last_sent, value: time(a['last_sent_at'], now) },
       { label: terms.created, value: time(a['created_at'], now) },
       { label: terms.id, value: code(id, true) },
     ];

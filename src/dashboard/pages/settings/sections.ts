@@ -96,6 +96,11 @@ export const settingsSubjects: readonly [FormSubject, ...FormSubject[]] = [
       { name: 'id_token_lifetime', label: terms.id_token_lifetime },
       { name: 'refresh_token_lifetime', label: terms.refresh_token_lifetime },
       { name: 'refresh_token_idle_lifetime', label: 'Refresh token idle lifetime' },
+      {
+        name: 'unused_authorization_lifetime',
+        label: 'Unused authorization lifetime',
+        hint: 'Clients that don’t use what people allowed them lose it after this time. Leave empty to keep it.',
+      },
     ]),
     formSection({ title: terms.events }, [
       {

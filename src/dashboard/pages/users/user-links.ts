@@ -4,6 +4,7 @@ import type { ResourceObject } from '../../../management/documents.js';
 import { relatedId, includedRecord } from '../../parts/records/objects.js';
 import type { Value } from '../../parts/page-parts.js';
 import { code, json, link, nothing, stack, state, statusStates, tags, text, time, words } from '../../parts/values.js';
+import { named } from '../../../lib/named.js';
 import { terms } from '../../parts/words.js';
 
 /** The tab of the user that the record belongs to. */
@@ -115,7 +116,11 @@ export const consentsPresentation: Presentation = {
   },
 };
 
-const origins: Readonly<Record<string, string>> = { person: 'The person', administrator: 'An administrator', employer: 'The employer' };
+const origins: Readonly<Record<string, string>> = named({
+  person: 'The person',
+  administrator: 'An administrator',
+  employer: 'The employer',
+});
 const allowedBy = ({ attributes: a }: ResourceObject): Value => text(origins[words(a['origin'])]);
 const authorizationState = statusStates({ active: ['good', terms.active], blocked: ['bad', 'Blocked'] });
 const isBlocked = ({ attributes: a }: ResourceObject) => a['status'] === 'blocked';

@@ -107,7 +107,7 @@ export const trustedIssuersPresentation: Presentation = {
       ? []
       : [
           {
-            label: 'Last error',
+            label: terms.last_error,
             value: stack(text(`Keys: ${words(a['last_error'])}`), time(a['last_error_at'], now)),
           },
         ]),

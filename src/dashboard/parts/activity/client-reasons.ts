@@ -20,6 +20,16 @@ export const clientReasons = {
     'warning',
     'Have them sign in again at the provider.',
   ],
+  assertion_not_granted: [
+    'No outbound grant for this client and person',
+    'warning',
+    'Check the access of the person at the external server’s page: it names the rule.',
+  ],
+  assertion_subject: [
+    'The person has no verified address, or no organization, as the external server wants it',
+    'warning',
+    'Have them verify the address, or sign in for their organization.',
+  ],
   signal_invalid: [
     'Signal of a provider not acceptable',
     'warning',

@@ -37,6 +37,7 @@ const verbs = named<Verb>({
   redelivered: ['Delivery sent again', 'send a delivery again'],
   removed: ['{One} removed', 'remove the {one}', 'warning'],
   resent: ['{One} sent again', 'send the {one} again'],
+  paused: ['{One} paused', 'pause the {one}', 'quiet'],
   resumed: ['{One} resumed', 'resume the {one}', 'good'],
   revoked: ['{One} ended', 'end the {one}', 'warning'],
   secret_rotated: ['{One} secret rotated', 'rotate the {one} secret'],

@@ -7,6 +7,7 @@ import { listed } from '../texts.js';
 import type { Tone } from '../tone.js';
 import { inWords } from '../values.js';
 import { terms } from '../words.js';
+import { authorizationSentences } from './authorization-sentences.js';
 import { organizationSentences } from './organization-sentences.js';
 import type { ActivityEntry } from './entry.js';
 import type { Names } from './names.js';
@@ -20,8 +21,7 @@ export type Sentence = { readonly text: string; readonly tone: Tone; readonly fi
 
 /** What a sentence is made of; `by`: " by Ada Lovelace", empty where the page is about whoever it was. */
 type Happening = { readonly entry: ActivityEntry; readonly names: Names; readonly by: string };
-type Text = string | ((happening: Happening) => string);
-type Template = readonly [text: Text, tone: Tone, fix?: string];
+type Template = readonly [text: string | ((happening: Happening) => string), tone: Tone, fix?: string];
 
 const methods = named<string>({
   pwd: 'password',
@@ -117,7 +117,7 @@ const refused =
   };
 
 const reasonOf = (reason: string | null) => own(reasons, reason ?? '');
-const textOf = (text: Text, happening: Happening) => (typeof text === 'string' ? text : text(happening));
+const textOf = (text: Template[0], happening: Happening) => (typeof text === 'string' ? text : text(happening));
 const withBy = (text: string) => ({ by }: Happening) => `${text}${by}`; // prettier-ignore
 
 /** What is an operation too, in its words. */
@@ -189,9 +189,7 @@ const events: Readonly<Record<SecurityEventName, Template | ((happening: Happeni
   'consent.given': [(happening) => `Access allowed to ${targetOf(happening, 'a client')}`, 'quiet'],
   'consent.denied': [(happening) => `Access not allowed to ${targetOf(happening, 'a client')}`, 'warning'],
   'consent.withdrawn': [({ by }) => `Consent withdrawn${by}`, 'warning'],
-  'authorization.blocked': [(happening) => `${targetOf(happening, 'A client')} blocked${happening.by}`, 'warning'],
-  'authorization.unblocked': [(happening) => `${targetOf(happening, 'A client')} unblocked${happening.by}`, 'quiet'],
-  'authorization.expired': [(happening) => `Unused access of ${targetOf(happening, 'a client')} ended`, 'quiet'],
+  ...authorizationSentences,
   'device.approved': ['Device allowed to sign in', 'good'],
   'device.denied': ['Device not allowed to sign in', 'warning'],
   'device.guesses_refused': ['Too many wrong device codes', 'warning', 'They can try again in ten minutes.'],

@@ -47,6 +47,7 @@ export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
       consents: 'deleted',
       federated_credentials: 'deleted',
       outbound_grants: 'deleted',
+      signal_streams: 'deleted',
       refresh_tokens: 'ended',
     },
     revoke_tokens: { refresh_tokens: 'ended' },
@@ -71,6 +72,7 @@ export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
   external_servers: { delete: { outbound_grants: 'deleted' } },
   webhooks: { delete: { waiting_deliveries: 'deleted', past_deliveries: 'deleted' } },
   log_streams: { delete: { log_stream_entries: 'deleted' } },
+  signal_streams: { delete: { signal_sets: 'deleted' } },
   environments: {
     delete: {
       users: 'deleted',
@@ -98,6 +100,8 @@ const texts: Readonly<Record<string, string>> = named({
   identities: '{count, plural, one {# connected account} other {# connected accounts}}',
   invitations: '{count, plural, one {# invitation} other {# invitations}}',
   log_stream_entries: '{count, plural, one {# entry that waits to be sent} other {# entries that wait to be sent}}',
+  signal_sets: '{count, plural, one {# signal that waits to be sent} other {# signals that wait to be sent}}',
+  signal_streams: '{count, plural, one {# signal stream} other {# signal streams}}',
   log_streams: '{count, plural, one {# log stream} other {# log streams}}',
   connections: '{count, plural, one {# connection} other {# connections}}',
   directories: '{count, plural, one {# directory} other {# directories}}',
