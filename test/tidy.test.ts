@@ -121,11 +121,9 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   // A code is spent and what is left of its set counted down together.
   recovery_codes: ['authenticators'],
   // What a client holds of a person ends at once.
-  authorizations: ['revocations', 'access_tokens'],
+  authorizations: ['access_tokens', 'revocation_feed', 'revocations'],
   // Revocation spans the kinds of tokens.
   revocations: ['access_tokens', 'refresh_tokens'],
-  // Who no longer acts for somebody, and what that ends, is one statement.
-  authorizations: ['access_tokens', 'revocation_feed', 'revocations'],
   // The queue's side of webhooks and their deliveries: an attempt moves its delivery and counts at its webhook, or neither.
   webhook_recording: ['webhook_deliveries', 'webhooks'],
   webhook_disabling: ['webhook_deliveries', 'webhooks'],
