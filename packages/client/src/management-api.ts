@@ -11580,6 +11580,7 @@ export interface components {
                 signals_poll_url?: string | null;
                 /** @description Whether a client secret is stored; it is never shown. */
                 has_client_secret?: boolean;
+                /** @description Whether a token is stored that signals are fetched with; it is never shown. */
                 has_signals_token?: boolean;
                 /** @description Rises when strategy, issuer, an endpoint, provider_client_id or claim_mapping changes. Identities of an earlier one sign nobody in until the person proves the account again. */
                 generation?: number;

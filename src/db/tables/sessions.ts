@@ -60,7 +60,6 @@ export type SessionRow = {
   /** The account at a connection that every sign-in of the session came through; null where one of them didn't. */
   provider_connection_id: string | null;
   provider_subject: string | null;
-  /** What the provider calls its session there (`sid`), as of the last sign-in. */
   provider_sid: string | null;
   created_at: Date;
   updated_at: Date;

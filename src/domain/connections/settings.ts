@@ -132,7 +132,6 @@ const blank = {
   signals_token_sealed: null,
 } as const;
 
-/** The columns of the secrets that were said. */
 const secretColumns = <T>({ provider_client_secret: secret, signals_token: token }: ConnectionInput, of: (value: string | null) => T) => ({
   ...(secret === undefined ? {} : { provider_client_secret_sealed: of(secret) }),
   ...(token === undefined ? {} : { signals_token_sealed: of(token) }),
@@ -149,10 +148,9 @@ export function connectionInputProblems(ctx: Pick<Context, 'config'>, input: Con
   const { provider_client_secret: _1, signals_token: _2, ...rest } = input;
   // Whether there is a secret is all that the rules ask.
   const next = { ...(connection ?? blank), ...rest, ...secretColumns(input, (value) => value) };
-  const policy = { allowPrivateNetwork: ctx.config.allowPrivateNetwork };
   if (!('strategy' in next)) return [];
   const after = next as unknown as ConnectionRow;
-  return [...connectionProblems(after, policy), ...(connection ? secretProblems(connection, after, input) : [])];
+  return [...connectionProblems(after, ctx.config), ...(connection ? secretProblems(connection, after, input) : [])];
 }
 
 /**

@@ -1,5 +1,6 @@
 import { createDailyCounts } from './daily-counts.js';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from './prometheus.js';
+import { traceMetrics } from './trace-metrics.js';
 import type { QueueState } from './queue-state.js';
 import { createFastHistogram, createFastCounter } from './fast-metrics.js';
 import { replicaMetrics } from './replica-metrics.js';
@@ -99,20 +100,6 @@ function queueMetrics(registers: Registry[]) {
     }),
   };
 }
-
-const traceMetrics = (registers: Registry[]) => ({
-  spans: new Counter({
-    name: 'otel_spans_total',
-    help: 'Spans by what became of them: sent, dropped, refused.',
-    labelNames: ['outcome'],
-    registers,
-  }),
-  requestTracesDropped: new Counter({
-    name: 'request_traces_dropped_total',
-    help: 'Traces of refused requests that there was no room for.',
-    registers,
-  }),
-});
 
 function outboxMetrics(registers: Registry[]) {
   return {
