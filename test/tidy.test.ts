@@ -121,7 +121,7 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   // A code is spent and what is left of its set counted down together.
   recovery_codes: ['authenticators'],
   // What a client holds of a person ends at once.
-  authorizations: ['revocations', 'access_tokens'],
+  authorizations: ['revocations', 'access_tokens', 'revocation_feed'],
   // Revocation spans the kinds of tokens.
   revocations: ['access_tokens', 'refresh_tokens'],
   // The queue's side of webhooks and their deliveries: an attempt moves its delivery and counts at its webhook, or neither.

@@ -28,8 +28,10 @@ async function poll(deps: Deps, { environment_id, id }: Polled, paused: Map<stri
     if (!(error instanceof OutboundError || error instanceof PollFailure)) throw error;
     paused.set(id, now + failedPauseMs);
     const reason = error instanceof OutboundError ? error.reason : error.message;
-    const logged = { event: 'signals.poll_failed', environment_id, connection_id: id, reason } as const;
-    deps.logger.warn(logged, 'the signals of a provider can not be fetched');
+    deps.logger.warn(
+      { event: 'signals.poll_failed', environment_id, connection_id: id, reason },
+      'the signals of a provider can not be fetched',
+    );
     return 0;
   }
 }

@@ -110,6 +110,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     assertion_clients: '`authenticated`: public clients bring them with a key that they are bound to; `any`: without one too.',
     provider_client_id: 'The client_id that the provider has given.',
     has_client_secret: 'Whether a client secret is stored; it is never shown.',
+    has_signals_token: 'Whether a token is stored that signals are fetched with; it is never shown.',
     issuer: 'The issuer of an OpenID provider, whose discovery document is read; null = that of the strategy, or none.',
     authorization_endpoint: 'Where people are sent; null = as discovery or the strategy says.',
     token_endpoint: 'Where codes are redeemed; null = as discovery or the strategy says.',

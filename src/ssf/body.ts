@@ -26,7 +26,7 @@ export const subject = z.looseObject({
   sub: text(255).optional(),
   email: text(320).optional(),
 });
-export type SignalSubject = z.infer<typeof subject>;
+export type SubjectIdentifier = z.infer<typeof subject>;
 
 const delivery = z.union([
   z.object({

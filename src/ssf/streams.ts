@@ -7,7 +7,7 @@ import { changeSignalStream, createSignalStream, setSignalStatus, type SignalDel
 import { OAuthError, RateLimitedError } from '../errors.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import { isUuid, uuidv7 } from '../lib/random.js';
-import { changeBody, readReceiverJson, statusBody, streamBody, streamId, subjectBody, verifyBody, type SignalSubject } from './body.js';
+import { changeBody, readReceiverJson, statusBody, streamBody, streamId, subjectBody, verifyBody, type SubjectIdentifier } from './body.js';
 import { requireStream, type SsfCall, type SsfReply } from './call.js';
 import { deliveryMethods, ssfPaths } from './configuration.js';
 
@@ -121,7 +121,7 @@ export async function writeStatus(call: SsfCall): Promise<SsfReply> {
 }
 
 /** The id of the person whom a subject would name, where there is one. */
-async function personOf({ ctx }: SsfCall, { format, iss, sub, email }: SignalSubject): Promise<string | null> {
+async function personOf({ ctx }: SsfCall, { format, iss, sub, email }: SubjectIdentifier): Promise<string | null> {
   if (format === 'iss_sub') return iss === ctx.environment.issuer && sub !== undefined && isUuid(sub) ? sub : null;
   const address = format === 'email' && email !== undefined ? normalizeEmail(email) : null;
   return address && ((await findUserByEmailKey(ctx.scope, address.email_key))?.id ?? null);

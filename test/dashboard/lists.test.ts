@@ -84,6 +84,7 @@ const back = (page: string) => /<nav class="crumbs"[\s\S]*?href="([^"]+)"/.exec(
 
 /** Those first that go with others. */
 const lastDeleted = [
+  'consents',
   'signal_streams',
   'outbound_grants',
   'external_servers',

@@ -100,6 +100,7 @@ const fates: Readonly<Record<string, Fate | string>> = {
   'saml_metadata.connection_id': 'goes with the connection',
   'saml_assertions.connection_id': 'goes with the connection',
   'session_organizations.client_id': 'goes with the client',
+  'connections.signals_audience': 'what its provider calls us',
   'sessions.connection_ids': 'how a session began, by ids that never come back',
   'sessions.provider_connection_id': 'how a session began, by ids that never come back',
   'provider_sessions.connection_id': 'how a session began, by ids that never come back',

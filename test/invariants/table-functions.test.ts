@@ -167,6 +167,8 @@ const bag = (module: string): Row => ({ ...usual(), ...row(module) });
 
 /** Where neither name nor table says what is meant. */
 const special: Record<string, () => unknown[]> = {
+  'provider_sessions.listSessionsThrough': () => [{ connection_id: row('connections')['id'], subject: 'one', sid: null }, soon],
+  'revocations.endRedeemedOfSubject': () => [row('connections')['id'], 'one', soon],
   'revocation_feed.readRevocations': () => [{ at: '0', id: null }, new Date(0), 100],
   'access_tokens.findProvenAccessToken': () => [row('access_tokens')['digest'], [], proof],
   'access_tokens.findProvenJwtStatus': () => [jwt(), proof],

@@ -16,7 +16,7 @@ test('a code holds only what `error` may hold (RFC 6749 5.2), and nothing to esc
 
 test('each has a source and a sentence that says what to do', () => {
   for (const [source, meaning] of Object.values(oauthErrorCodes)) {
-    expect(source).toMatch(/^(?:RFC \d{4}|HTTP \d{3}|OpenID Connect [A-Z].*)$/);
+    expect(source).toMatch(/^(?:RFC \d{4}|HTTP \d{3}|OpenID [A-Z].*)$/);
     expect(meaning).toMatch(/^[A-Z`].*\.$/);
   }
 });

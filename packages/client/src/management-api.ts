@@ -10657,7 +10657,10 @@ export interface components {
                  * @enum {string}
                  */
                 origin?: "person" | "administrator" | "employer";
-                /** @enum {string} */
+                /**
+                 * @description `blocked`: the client gets nothing of the person any more.
+                 * @enum {string}
+                 */
                 status?: "active" | "blocked";
                 /** @description Every scope that the client may have of the person. */
                 scopes?: string[];
@@ -11577,6 +11580,7 @@ export interface components {
                 signals_poll_url?: string | null;
                 /** @description Whether a client secret is stored; it is never shown. */
                 has_client_secret?: boolean;
+                /** @description Whether a token is stored that signals are fetched with; it is never shown. */
                 has_signals_token?: boolean;
                 /** @description Rises when strategy, issuer, an endpoint, provider_client_id or claim_mapping changes. Identities of an earlier one sign nobody in until the person proves the account again. */
                 generation?: number;

@@ -143,7 +143,6 @@ export async function findClient(scope: Scope, id: string): Promise<ClientRow | 
 export const withJsonMappings = <Row extends { claim_mappings: ClaimMapping[] }>(row: Partial<Row>): Partial<Row> =>
   row.claim_mappings === undefined ? row : { ...row, claim_mappings: JSON.stringify(row.claim_mappings) as unknown as ClaimMapping[] };
 
-/** The SAML service provider of the entity ID. */
 export async function findClientByEntityId(scope: Scope, saml_entity_id: string): Promise<ClientRow | null> {
   return (await table<ClientRow>(scope, 'clients').where({ saml_entity_id }).first()) ?? null;
 }
@@ -209,7 +208,6 @@ export async function listOpenableClients(scope: Scope, user_id: string): Promis
   );
 }
 
-/** Deletes a client, its grants and consents. */
 export async function deleteClient(scope: Scope, id: string): Promise<boolean> {
   return (await remove<ClientRow>(scope, 'clients', { id })) > 0;
 }
@@ -235,13 +233,10 @@ export async function noteClientUse(knex: Knex, uses: readonly { environment_id:
 
 /** How many choose the algorithm for what they get. */
 export async function countClientsSignedWith(scope: Scope, algorithm: SigningAlgorithm): Promise<number> {
-  const chosen = table(scope, 'clients').where((one) =>
-    one
-      .where({ id_token_signed_response_alg: algorithm })
-      .orWhere({ userinfo_signed_response_alg: algorithm })
-      .orWhere({ authorization_signed_response_alg: algorithm })
-      .orWhere({ introspection_signed_response_alg: algorithm }),
-  );
+  const chosen = table(scope, 'clients').where((one) => {
+    for (const what of ['id_token', 'userinfo', 'authorization', 'introspection'])
+      void one.orWhere(`${what}_signed_response_alg`, algorithm);
+  });
   const row = await chosen.count<{ count: string }>('* as count').first();
   return Number(row?.count);
 }

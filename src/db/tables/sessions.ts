@@ -60,7 +60,6 @@ export type SessionRow = {
   /** The account at a connection that every sign-in of the session came through; null where one of them didn't. */
   provider_connection_id: string | null;
   provider_subject: string | null;
-  /** What the provider calls its session there (`sid`), as of the last sign-in. */
   provider_sid: string | null;
   created_at: Date;
   updated_at: Date;
@@ -239,23 +238,17 @@ export async function revokeAllSessions(knex: Knex, at: Date, reason: string): P
     .update({ revoked_at: at, revoke_reason: reason, updated_at: at, version: knex.raw('version + 1') as never });
 }
 
-const shownSessions = 100;
+/** A hundred of them at most, last active first. */
+const lastActive = (sessions: Knex.QueryBuilder) =>
+  sessions.orderBy('last_activity_at', 'desc').limit(100) as unknown as Promise<SessionRow[]>;
 
 /** The user's live sessions, last active first; at most 100. */
 export async function listLiveSessionsOfUser(scope: Scope, user_id: string, bounds: SessionBounds): Promise<SessionRow[]> {
   const live = isLive(bounds);
-  return table<SessionRow>(scope, 'sessions')
-    .where({ user_id } as never)
-    .whereRaw(live.sql, live.values)
-    .orderBy('last_activity_at', 'desc')
-    .limit(shownSessions) as unknown as Promise<SessionRow[]>;
+  return lastActive(table<SessionRow>(scope, 'sessions').where({ user_id }).whereRaw(live.sql, live.values));
 }
 
-/** The user's sessions that were ended for this reason since that moment, last active first. */
+/** The user's sessions that were ended for this reason since that moment, last active first; at most 100. */
 export async function listSessionsEnded(scope: Scope, user_id: string, reason: string, since: Date): Promise<SessionRow[]> {
-  return table<SessionRow>(scope, 'sessions')
-    .where({ user_id, revoke_reason: reason } as never)
-    .where('revoked_at', '>=', since)
-    .orderBy('last_activity_at', 'desc')
-    .limit(shownSessions) as unknown as Promise<SessionRow[]>;
+  return lastActive(table<SessionRow>(scope, 'sessions').where({ user_id, revoke_reason: reason }).where('revoked_at', '>=', since));
 }

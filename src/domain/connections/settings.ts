@@ -4,8 +4,7 @@ import { findSamlMetadata } from '../../db/tables/saml_metadata.js';
 import { uuidv7 } from '../../lib/random.js';
 import { parseScope } from '../../lib/scope-set.js';
 import type { ApiErrorCode } from '../../lib/error-codes.js';
-import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
-import { attributeAliases, endpointFields, mappableAttributes, missingFields, type StrategyName } from './strategies.js';
+import { attributeAliases, mappableAttributes, missingFields, type StrategyName } from './strategies.js';
 import type { Actor } from '../actor.js';
 import { assertionProblems, refuseTakenAssertions } from './assertion-problems.js';
 import { signalProblems } from './signal-problems.js';
@@ -21,6 +20,7 @@ import {
   type SignalAttribute,
 } from './reach.js';
 import { domainOfEmail, providerSecretAad } from './connections.js';
+import { urlProblems } from './url-problems.js';
 import { acceptSamlMetadata } from './saml-provider.js';
 import { secretProblems } from './secret-receivers.js';
 import type { Context } from '../context.js';
@@ -50,25 +50,6 @@ const refused = (attribute: string | (string | number)[], code: ApiErrorCode, de
   detail,
   attribute,
 });
-
-const urlTexts: Record<UrlProblem, string> = {
-  url_invalid: 'is not an absolute URL',
-  url_scheme: 'must use https',
-  url_userinfo: 'must not hold a user name or password',
-  url_fragment: 'must not hold a fragment',
-  url_port: 'uses the port of another kind of service',
-  url_address: 'leads into a private network',
-};
-
-function urlProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
-  return (['issuer', ...endpointFields, 'assertion_issuer', 'assertion_jwks_uri', 'signals_issuer', 'signals_poll_url'] as const).flatMap(
-    (field) => {
-      const url = row[field];
-      const problem = url === null ? null : checkUrl(url, policy);
-      return problem === null ? [] : [refused(field, problem, `The URL ${urlTexts[problem]}.`)];
-    },
-  );
-}
 
 const mappable: ReadonlySet<string> = new Set([...mappableAttributes, ...Object.keys(attributeAliases)]);
 
@@ -151,7 +132,6 @@ const blank = {
   signals_token_sealed: null,
 } as const;
 
-/** The columns of the secrets that were said. */
 const secretColumns = <T>({ provider_client_secret: secret, signals_token: token }: ConnectionInput, of: (value: string | null) => T) => ({
   ...(secret === undefined ? {} : { provider_client_secret_sealed: of(secret) }),
   ...(token === undefined ? {} : { signals_token_sealed: of(token) }),
@@ -168,10 +148,9 @@ export function connectionInputProblems(ctx: Pick<Context, 'config'>, input: Con
   const { provider_client_secret: _1, signals_token: _2, ...rest } = input;
   // Whether there is a secret is all that the rules ask.
   const next = { ...(connection ?? blank), ...rest, ...secretColumns(input, (value) => value) };
-  const policy = { allowPrivateNetwork: ctx.config.allowPrivateNetwork };
   if (!('strategy' in next)) return [];
   const after = next as unknown as ConnectionRow;
-  return [...connectionProblems(after, policy), ...(connection ? secretProblems(connection, after, input) : [])];
+  return [...connectionProblems(after, ctx.config), ...(connection ? secretProblems(connection, after, input) : [])];
 }
 
 /**

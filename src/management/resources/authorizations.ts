@@ -23,7 +23,7 @@ export const authorizations = resource<AuthorizationRow>({
     'Which clients act for which people, whoever allowed it. They come about with consents and tokens; revoking one ends all that the client holds of the person, and all that others were given for it.',
   attributes: z.object({
     origin,
-    status,
+    status: status.meta({ description: '`blocked`: the client gets nothing of the person any more.' }),
     scopes: z.array(z.string()).meta({ description: 'Every scope that the client may have of the person.' }),
     resource_scopes: z
       .record(z.string(), z.array(z.string()))

@@ -1,7 +1,9 @@
 import { createDailyCounts } from './daily-counts.js';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from './prometheus.js';
+import { traceMetrics } from './trace-metrics.js';
 import type { QueueState } from './queue-state.js';
-import { createFastHistogram, createFastCounter, createReplicaCounter } from './fast-metrics.js';
+import { createFastHistogram, createFastCounter } from './fast-metrics.js';
+import { replicaMetrics } from './replica-metrics.js';
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -17,20 +19,6 @@ export type PoolState = {
   /** Names of short statements that are slow or locked, and kept apart from the others. */
   readonly isolated: readonly string[];
 };
-
-function replicaMetrics(registry: Registry) {
-  return {
-    replicaLookUps: createReplicaCounter(registry, 'database_replica_lookups_total', 'Look-ups', 'a read replica'),
-    reportReads: createReplicaCounter(registry, 'database_report_reads_total', 'Lists', 'a report replica'),
-    replicaBehind: new Gauge({
-      name: 'database_replica_behind_seconds',
-      help: 'How old the latest position is that the standby is known to have replayed, for look-ups or reports; +Inf: none is known.',
-      labelNames: ['used_for'],
-      aggregator: 'max',
-      registers: [registry],
-    }),
-  };
-}
 
 function poolMetrics(registers: Registry[]) {
   let pool: (() => PoolState) | null = null;
@@ -113,23 +101,6 @@ function queueMetrics(registers: Registry[]) {
   };
 }
 
-const traceMetrics = (registers: Registry[]) => ({
-  spans: new Counter({
-    name: 'otel_spans_total',
-    help: 'Spans by what became of them: sent, dropped, refused.',
-    labelNames: ['outcome'],
-    registers,
-  }),
-  requestTracesDropped: new Counter({
-    name: 'request_traces_dropped_total',
-    help: 'Traces of refused requests that there was no room for.',
-    registers,
-  }),
-});
-
-const lagGauge = <Name extends string>(registers: Registry[], of: Name, help: string) =>
-  new Gauge({ name: `${of}_lag_seconds`, help, labelNames: [`${of}_id`] as const, aggregator: 'max', registers });
-
 function outboxMetrics(registers: Registry[]) {
   return {
     outboxAge: new Gauge({
@@ -181,8 +152,20 @@ function securityEventMetrics(registers: Registry[]) {
       aggregator: 'max',
       registers,
     }),
-    signalStreamLag: lagGauge(registers, 'signal_stream', 'How long the oldest signal that waits for a stream has waited.'),
-    logStreamLag: lagGauge(registers, 'log_stream', 'How long the oldest record that waits for a log stream has waited.'),
+    signalStreamLag: new Gauge({
+      name: 'signal_stream_lag_seconds',
+      help: 'How long the oldest signal that waits for a stream has waited.',
+      labelNames: ['signal_stream_id'],
+      aggregator: 'max',
+      registers,
+    }),
+    logStreamLag: new Gauge({
+      name: 'log_stream_lag_seconds',
+      help: 'How long the oldest record that waits for a log stream has waited.',
+      labelNames: ['log_stream_id'],
+      aggregator: 'max',
+      registers,
+    }),
     signalsReceived: new Counter({
       name: 'signals_received_total',
       help: 'Signals of providers by what they say; other: those that end nothing.',

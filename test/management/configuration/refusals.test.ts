@@ -155,6 +155,7 @@ test('a value that is needed and absent, too short, or of the wrong form is refu
   expect(meta['changes']).toEqual([]);
   expect((meta['warnings'] as Document[]).map(({ code, pointer }) => `${code} ${pointer}`)).toEqual([
     `secret_not_compared ${at}/connections/0/provider_client_secret`,
+    `secret_not_compared ${at}/connections/0/signals_token`,
     `secret_not_compared ${at}/clients/0/client_secret`,
     `secret_not_compared ${at}/webhooks/0/signing_secret`,
     `secret_not_compared ${at}/log_streams/0/signing_secret`,
@@ -212,7 +213,7 @@ test('whoever may read secrets’ records but not write them learns nothing of a
     answers.push([status, told({ body } as never), ((body['meta']?.warnings ?? []) as Document[]).map(({ code, pointer }) => `${code} ${pointer}`)]); // prettier-ignore
   }
   expect(answers[0]).toEqual(answers[1]);
-  expect(answers[0]?.[2]).toHaveLength(5);
+  expect(answers[0]?.[2]).toHaveLength(6);
 });
 
 test('two of one name are refused: in the document, and two webhooks of one name that are there', async () => {

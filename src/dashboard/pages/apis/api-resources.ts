@@ -8,6 +8,9 @@ import type { ResourceObject } from '../../../management/documents.js';
 import { code, duration, lines, quiet, state, tags, text, time, words, yesNo } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
+/** Its label in the form and in the summary. */
+const agentClaims = 'Agent claims';
+
 const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== true;
 const formats = [
   { value: 'jwt', label: terms.jwt, hint: 'The API verifies tokens itself, with the public keys.' },
@@ -146,7 +149,7 @@ const subjects: readonly FormSubject[] = [
       },
       {
         name: 'agent_claims',
-        label: terms.agent_claims,
+        label: agentClaims,
         hint: 'Access tokens and introspection say that an AI agent acts: act and client_profile.',
       },
       { name: 'assertion_access', label: terms.assertions, kind: 'radios', initial: 'off', choices: async () => assertionAccesses },
@@ -214,7 +217,7 @@ export const apiResourcesPresentation: Presentation = {
       value: text(a['user_scopes'] === 'held' ? 'All permissions of the user' : terms.requested_scopes),
     },
     { label: 'Unverified clients', value: text(a['allow_unverified_clients'] === true ? terms.allowed : terms.refused) },
-    { label: terms.agent_claims, value: yesNo(a['agent_claims']) },
+    { label: agentClaims, value: yesNo(a['agent_claims']) },
     { label: terms.assertions, value: text(assertionAccesses.find(({ value }) => value === a['assertion_access'])?.label) },
     { label: 'Default scopes', value: tags(a['default_scopes'], 20) },
     {

@@ -70,7 +70,7 @@ async function authorizationsTab({ req, now }: Parameters<typeof quickStartTab>[
     path: recordPath('authorizations', one.id),
     cells: columns.map((column) => column.value(one, { req, now }, listing)),
   }));
-  const empty = { title: 'No authorizations', text: 'This client has no tokens for anyone.', button: null };
+  const empty = { title: 'Acts for nobody', text: 'This client has no tokens for anyone.', button: null };
   const shown = columns.map(({ label }) => ({ label }));
   return [{ kind: 'table', id: 'authorizations', caption: terms.authorizations, heading: false, columns: shown, rows, empty, pager: null }];
 }

@@ -121,6 +121,7 @@ const origins: Readonly<Record<string, string>> = named({
   administrator: 'An administrator',
   employer: 'The employer',
 });
+const allowedByLabel = 'Allowed by';
 const allowedBy = ({ attributes: a }: ResourceObject): Value => text(origins[words(a['origin'])]);
 const authorizationState = statusStates({ active: ['good', terms.active], blocked: ['bad', 'Blocked'] });
 const isBlocked = ({ attributes: a }: ResourceObject) => a['status'] === 'blocked';
@@ -145,14 +146,14 @@ export const authorizationsPresentation: Presentation = {
     },
     userColumn,
     { label: terms.scopes, value: (record) => tags(record.attributes['scopes'], 6) },
-    { label: terms.allowed_by, value: allowedBy },
+    { label: allowedByLabel, value: allowedBy },
     { label: terms.status, value: authorizationState },
     { label: terms.last_used, sort: 'last_used_at', value: (record, { now }) => time(record.attributes['last_used_at'], now) },
     { label: terms.allowed, sort: 'granted_at', value: (record, { now }) => time(record.attributes['granted_at'], now) },
   ],
   filters: [
     { name: 'client', label: terms.client, choices: clientChoices },
-    { name: 'origin', label: terms.allowed_by, choices: async () => Object.entries(origins).map(([value, label]) => ({ value, label })) },
+    { name: 'origin', label: allowedByLabel, choices: async () => Object.entries(origins).map(([value, label]) => ({ value, label })) },
     { name: 'status', label: terms.status },
   ],
   name: (record, included = []) => words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
@@ -160,7 +161,7 @@ export const authorizationsPresentation: Presentation = {
   summary: (record, { now }, included) => [
     { label: terms.user, value: linked(record, 'user', 'users', 'email', included) },
     { label: terms.client, value: linked(record, 'client', 'clients', 'name', included) },
-    { label: terms.allowed_by, value: allowedBy(record) },
+    { label: allowedByLabel, value: allowedBy(record) },
     { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
     { label: 'Scopes by API', value: json(record.attributes['resource_scopes']) },
     { label: terms.last_used, value: time(record.attributes['last_used_at'], now) },

@@ -28,6 +28,7 @@ export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
       identities: 'deleted',
       authenticators: 'deleted',
       devices: 'deleted',
+      authorizations: 'deleted',
       consents: 'deleted',
       roles: 'deleted',
       memberships: 'deleted',
@@ -44,6 +45,7 @@ export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
   clients: {
     delete: {
       client_grants: 'deleted',
+      authorizations: 'deleted',
       consents: 'deleted',
       federated_credentials: 'deleted',
       outbound_grants: 'deleted',
@@ -91,6 +93,7 @@ export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
 const texts: Readonly<Record<string, string>> = named({
   api_resources: '{count, plural, one {# API resource} other {# API resources}}',
   authenticators: '{count, plural, one {# sign-in method} other {# sign-in methods}}',
+  authorizations: '{count, plural, one {# authorization} other {# authorizations}}',
   client_grants: '{count, plural, one {# client grant} other {# client grants}}',
   clients: '{count, plural, one {# client} other {# clients}}',
   consents: '{count, plural, one {# consent} other {# consents}}',
