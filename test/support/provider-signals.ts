@@ -8,7 +8,7 @@ import { addClient, addResource, type TestClient } from './data.js';
 import { authorizeCode, redeem } from './oauth.js';
 import type { TestService } from './service.js';
 import { loginThrough } from './sso.js';
-import { ScriptedUpstream } from './upstream-scripted.js';
+import type { ScriptedUpstream } from './upstream-scripted.js';
 
 export const sessionRevoked = 'https://schemas.openid.net/secevent/caep/event-type/session-revoked';
 export const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
