@@ -97,7 +97,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
     ]),
   );
   app.use(accountRouter(web));
-  app.use(laterRouter(async () => (await import('./sso/router.js')).ssoRouter(web), '/auth/sso'));
+  app.use(laterRouter(async () => (await import('./sso/router.js')).ssoRouter(web), '/auth/sso', '/account/provider_access'));
   app.use(laterRouter(async () => (await import('./saml/router.js')).samlRouter(web), '/saml'));
   app.use(laterRouter(async () => (await import('./dashboard/shell/router.js')).dashboardRouter(web), '/dashboard'));
   app.use(laterRouter(async () => (await import('./setup/router.js')).setupRouter(web), '/setup'));

@@ -32,7 +32,7 @@ const floors: readonly (readonly string[])[] = [
  */
 const domainFloors: readonly (readonly string[])[] = [
   'actor.ts changes.ts context.ts environment.ts origin.ts refusal.ts cache claims notes passwords proofs saml',
-  `api-resources audit authenticators clients connections device-codes diagnostics dpop environments events grants health log-streams logos mail moving organizations passcodes reach
+  `api-resources audit authenticators clients connections device-codes diagnostics dpop environments events grants health log-streams logos mail moving organizations passcodes provider-tokens reach
    request-traces roles saml-certificates secret-key sessions setup-links signals signing-keys tokens users webhooks workloads`,
   'assertions configuration credentials directories provider-signals registration sign-ins',
 ].map((names) => names.split(/\s+/));
@@ -116,6 +116,8 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   // The same of an identity assertion: issued, the refresh token behind it is used; redeemed, it is spent.
   issued_assertions: ['refresh_tokens', 'audit_logs'],
   redeemed_assertions: ['access_tokens', 'audit_logs'],
+  // One is handed out with its trace, and ended with what is to be revoked at the provider.
+  provider_tokens: ['refresh_tokens', 'audit_logs', 'provider_token_revocations'],
   // A try is counted together with the passcode that it was made at.
   passcodes: ['passcode_budgets'],
   // A code is spent and what is left of its set counted down together.

@@ -223,6 +223,8 @@ CREATE INDEX authorizations_granted_at ON authorizations USING btree (environmen
 CREATE INDEX authorizations_last_used_at ON authorizations USING btree (environment_id, last_used_at, id);
 CREATE INDEX authorizations_updated_at ON authorizations USING btree (environment_id, updated_at, id);
 CREATE INDEX authorizations_without_consent ON authorizations USING btree (last_used_at) WHERE ((origin <> 'person'::text) AND (blocked_at IS NULL));
+CREATE TRIGGER authorizations_blocked_end_provider_tokens AFTER UPDATE OF blocked_at ON authorizations FOR EACH ROW WHEN (((new.blocked_at IS NOT NULL) AND (old.blocked_at IS NULL))) EXECUTE FUNCTION end_provider_tokens_of_client_of_user();
+CREATE TRIGGER authorizations_revoked_end_provider_tokens AFTER DELETE ON authorizations FOR EACH ROW EXECUTE FUNCTION end_provider_tokens_of_client_of_user();
 
 create table backchannel_logouts (
   environment_id uuid not null,
@@ -482,6 +484,7 @@ create table connections (
   signals_audience text,
   signals_poll_url text,
   signals_token_sealed bytea,
+  token_storage boolean not null default false,
   constraint connections_account_linking_check CHECK ((account_linking = ANY (ARRAY['verified_email'::text, 'ask'::text, 'never'::text]))),
   constraint connections_assertion_clients_check CHECK ((assertion_clients = ANY (ARRAY['authenticated'::text, 'any'::text]))),
   constraint connections_assertion_reuse_check CHECK ((assertion_reuse = ANY (ARRAY['once'::text, 'until_expiry'::text]))),
@@ -500,6 +503,7 @@ CREATE INDEX connections_organization ON connections USING btree (environment_id
 CREATE TRIGGER connections_changed AFTER INSERT OR DELETE OR UPDATE ON connections FOR EACH ROW EXECUTE FUNCTION note_change();
 CREATE TRIGGER connections_end_redeemed AFTER DELETE OR UPDATE ON connections FOR EACH ROW EXECUTE FUNCTION end_redeemed_of_connection();
 CREATE TRIGGER connections_generation BEFORE UPDATE ON connections FOR EACH ROW EXECUTE FUNCTION raise_connection_generation();
+CREATE TRIGGER connections_provider_tokens BEFORE DELETE OR UPDATE ON connections FOR EACH ROW EXECUTE FUNCTION end_provider_tokens_of_connection();
 
 create table consents (
   environment_id uuid not null,
@@ -522,6 +526,7 @@ CREATE INDEX consents_granted_at ON consents USING btree (environment_id, grante
 CREATE UNIQUE INDEX consents_id ON consents USING btree (environment_id, id);
 CREATE INDEX consents_updated_at ON consents USING btree (environment_id, updated_at, id);
 CREATE TRIGGER consents_noted AFTER INSERT OR DELETE OR UPDATE OF resource_scopes, resources ON consents FOR EACH ROW EXECUTE FUNCTION note_authorization_of_consent();
+CREATE TRIGGER consents_withdrawn_end_provider_tokens AFTER DELETE ON consents FOR EACH ROW EXECUTE FUNCTION end_provider_tokens_of_client_of_user();
 
 create table custom_domains (
   environment_id uuid not null,
@@ -1316,6 +1321,28 @@ create table processes (
   constraint processes_pkey PRIMARY KEY (id)
 ) with ();
 
+create table provider_grants (
+  environment_id uuid not null,
+  id uuid not null,
+  client_id text not null,
+  connection_id uuid not null,
+  scopes text[] not null,
+  status text not null default 'enabled'::text,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint provider_grants_one_of_each UNIQUE (environment_id, client_id, connection_id),
+  constraint provider_grants_pkey PRIMARY KEY (environment_id, id),
+  constraint provider_grants_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
+  constraint provider_grants_environment_id_client_id_fkey FOREIGN KEY (environment_id, client_id) REFERENCES clients(environment_id, id) ON DELETE CASCADE,
+  constraint provider_grants_environment_id_connection_id_fkey FOREIGN KEY (environment_id, connection_id) REFERENCES connections(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX provider_grants_connection ON provider_grants USING btree (environment_id, connection_id);
+CREATE INDEX provider_grants_created_at ON provider_grants USING btree (environment_id, created_at, id);
+CREATE INDEX provider_grants_updated_at ON provider_grants USING btree (environment_id, updated_at, id);
+CREATE TRIGGER provider_grants_changed AFTER INSERT OR DELETE OR UPDATE ON provider_grants FOR EACH ROW EXECUTE FUNCTION note_change();
+CREATE TRIGGER provider_grants_narrowed AFTER UPDATE OF scopes ON provider_grants FOR EACH ROW WHEN ((NOT (old.scopes <@ new.scopes))) EXECUTE FUNCTION end_provider_tokens_of_grant();
+
 create table provider_sessions (
   environment_id uuid not null,
   session_id uuid not null,
@@ -1332,6 +1359,66 @@ CREATE INDEX provider_sessions_expires_at ON provider_sessions USING btree (expi
 CREATE INDEX provider_sessions_sid ON provider_sessions USING btree (environment_id, connection_id, sid) WHERE (sid IS NOT NULL);
 CREATE INDEX provider_sessions_subject ON provider_sessions USING btree (environment_id, connection_id, subject);
 CREATE INDEX provider_sessions_user ON provider_sessions USING btree (environment_id, user_id);
+
+create table provider_token_revocations (
+  environment_id uuid not null,
+  id uuid not null,
+  connection_id uuid not null,
+  token_id uuid not null,
+  revocation_endpoint text not null,
+  auth_method text not null,
+  provider_client_id text not null,
+  provider_client_secret_sealed bytea,
+  tokens_sealed bytea,
+  attempt_count integer not null default 0,
+  next_attempt_at timestamp with time zone,
+  lease_id uuid,
+  leased_until timestamp with time zone,
+  last_response_status integer,
+  last_error text,
+  completed_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  constraint provider_token_revocations_pkey PRIMARY KEY (environment_id, id),
+  constraint provider_token_revocations_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX provider_token_revocations_by_destination ON provider_token_revocations USING btree (environment_id, revocation_endpoint, next_attempt_at, id) WHERE (next_attempt_at IS NOT NULL);
+CREATE INDEX provider_token_revocations_completed_at ON provider_token_revocations USING btree (completed_at) WHERE (completed_at IS NOT NULL);
+CREATE INDEX provider_token_revocations_due ON provider_token_revocations USING btree (next_attempt_at, id) WHERE (next_attempt_at IS NOT NULL);
+
+create table provider_tokens (
+  environment_id uuid not null,
+  id uuid not null,
+  identity_id uuid not null,
+  user_id uuid not null,
+  client_id text not null,
+  connection_id uuid not null,
+  scopes text[] not null,
+  status text not null default 'live'::text,
+  tokens_sealed bytea,
+  expires_at timestamp with time zone,
+  token_endpoint text not null,
+  revocation_endpoint text,
+  auth_method text not null,
+  lease_id uuid,
+  leased_until timestamp with time zone,
+  granted_at timestamp with time zone not null,
+  last_used_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint provider_tokens_auth_method_check CHECK ((auth_method = ANY (ARRAY['client_secret_basic'::text, 'client_secret_post'::text, 'none'::text]))),
+  constraint provider_tokens_environment_id_identity_id_client_id_key UNIQUE (environment_id, identity_id, client_id),
+  constraint provider_tokens_live CHECK (((status = 'live'::text) = (tokens_sealed IS NOT NULL))),
+  constraint provider_tokens_pkey PRIMARY KEY (environment_id, id),
+  constraint provider_tokens_status_check CHECK ((status = ANY (ARRAY['live'::text, 'lost'::text]))),
+  constraint provider_tokens_environment_id_client_id_connection_id_fkey FOREIGN KEY (environment_id, client_id, connection_id) REFERENCES provider_grants(environment_id, client_id, connection_id) ON DELETE CASCADE,
+  constraint provider_tokens_environment_id_identity_id_fkey FOREIGN KEY (environment_id, identity_id) REFERENCES identities(environment_id, id) ON DELETE CASCADE
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX provider_tokens_connection ON provider_tokens USING btree (environment_id, connection_id);
+CREATE INDEX provider_tokens_created_at ON provider_tokens USING btree (environment_id, created_at, id);
+CREATE INDEX provider_tokens_grant ON provider_tokens USING btree (environment_id, client_id, connection_id);
+CREATE INDEX provider_tokens_updated_at ON provider_tokens USING btree (environment_id, updated_at, id);
+CREATE INDEX provider_tokens_user ON provider_tokens USING btree (environment_id, user_id, client_id, connection_id);
+CREATE TRIGGER provider_tokens_revoked_there AFTER DELETE ON provider_tokens FOR EACH ROW WHEN (((old.revocation_endpoint IS NOT NULL) AND (old.tokens_sealed IS NOT NULL))) EXECUTE FUNCTION queue_provider_revocation();
 
 create table pushed_requests (
   environment_id uuid not null,
@@ -2052,6 +2139,7 @@ CREATE INDEX users_pending_migration ON users USING btree (environment_id, creat
 CREATE INDEX users_two_step ON users USING btree (environment_id, created_at, id) WHERE two_step_enabled;
 CREATE INDEX users_unverified ON users USING btree (environment_id, created_at, id) WHERE (NOT email_verified);
 CREATE INDEX users_updated_at ON users USING btree (environment_id, updated_at, id);
+CREATE TRIGGER users_blocked_end_provider_tokens AFTER UPDATE OF status ON users FOR EACH ROW WHEN (((new.status <> 'active'::text) AND (old.status = 'active'::text))) EXECUTE FUNCTION end_provider_tokens_of_user();
 CREATE TRIGGER users_blocked_fed AFTER UPDATE OF status ON users FOR EACH ROW WHEN (((old.status = 'active'::text) AND (new.status <> 'active'::text))) EXECUTE FUNCTION feed_user();
 CREATE TRIGGER users_changed_signal AFTER UPDATE OF status, email_key, password_hash, password_changed_at, first_name, last_name, middle_name, nickname, preferred_username, profile, picture, website, gender, birthdate, zoneinfo, locale, phone_number, phone_number_verified, address, external_id, metadata, email, email_verified ON users FOR EACH ROW EXECUTE FUNCTION signal_user();
 CREATE TRIGGER users_deleted_fed AFTER DELETE ON users FOR EACH ROW EXECUTE FUNCTION feed_user();
@@ -2191,6 +2279,52 @@ AS $function$
 begin
   new.pending_migration := false;
   return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION end_provider_tokens_of_client_of_user()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from provider_tokens where environment_id = old.environment_id and user_id = old.user_id and client_id = old.client_id;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION end_provider_tokens_of_connection()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'DELETE' then
+    delete from provider_tokens where environment_id = old.environment_id and connection_id = old.id;
+    return old;
+  end if;
+  if new.generation <> old.generation or (old.token_storage and not new.token_storage) then
+    delete from provider_tokens where environment_id = old.environment_id and connection_id = old.id;
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION end_provider_tokens_of_grant()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from provider_tokens where environment_id = old.environment_id and client_id = old.client_id and connection_id = old.connection_id;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION end_provider_tokens_of_user()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  delete from provider_tokens where environment_id = old.environment_id and user_id = old.id;
+  return null;
 end
 $function$;
 
@@ -2838,6 +2972,24 @@ begin
   if new.status = 'failed' or new.last_response_status >= 300 then
     insert into troubled_deliveries (environment_id, webhook_id, created_at, delivery_id)
     values (new.environment_id, new.webhook_id, new.created_at, new.id);
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION queue_provider_revocation()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into provider_token_revocations (environment_id, id, connection_id, token_id, revocation_endpoint, auth_method, provider_client_id,
+      provider_client_secret_sealed, tokens_sealed, next_attempt_at, created_at)
+    select c.environment_id, uuid_v7(now()), c.id, old.id, old.revocation_endpoint, old.auth_method, c.provider_client_id,
+      c.provider_client_secret_sealed, old.tokens_sealed, now(), now()
+    from connections c join environments e on e.id = c.environment_id
+    where c.environment_id = old.environment_id and c.id = old.connection_id;
+  if found then
+    perform notify_after_commit('outbox', 'provider_revocation');
   end if;
   return null;
 end

@@ -4,6 +4,7 @@ import { unlinkIdentity } from '../domain/connections/identities.js';
 import { changePassword } from '../domain/credentials/password-change.js';
 import { updateProfile } from '../domain/users/profile.js';
 import { endSessions } from '../domain/sessions/sessions.js';
+import { endProviderToken } from '../db/tables/provider_tokens.js';
 import { findSession } from '../db/tables/sessions.js';
 import { PageError } from '../errors.js';
 import { clearSessionCookie, sessionOf } from '../http/auth/browser-session.js';
@@ -114,4 +115,14 @@ export function unlink(web: Web) {
     if (wantsJson(req)) throw refusalError(refusal);
     await renderAccount(web, req, res, { refusal });
   };
+}
+
+/** POST /account/provider_tokens/{id}/revoke: ends what a client has of an account at a provider. */
+export async function revokeProviderToken(req: Request, res: Response): Promise<void> {
+  const id = pathParameter(req, 'id');
+  const { ctx } = req;
+  const now = ctx.clock.now();
+  const ended = isUuid(id) && (await transaction(ctx, (tx) => endProviderToken(tx.scope, { id, user_id: sessionOf(req).user_id, now })));
+  if (!ended) throw notFound();
+  done(req, res, 'provider_token');
 }

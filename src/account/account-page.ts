@@ -28,7 +28,8 @@ import { pageSignInMethods, signInMethods } from './sign-in-methods.js';
 import { ownOrganizations } from './own-organizations.js';
 import { isDone } from './done.js';
 import { userDocument } from './user-document.js';
-import { identityDocument } from './identity-document.js';
+import { listProviderTokensOfUser } from '../db/tables/provider_tokens.js';
+import { identityDocument, providerUse } from './identity-document.js';
 import { deviceIn } from '../http/pages/device-words.js';
 import { wordsIn, wordsOf, type Words } from '../http/pages/words.js';
 
@@ -91,7 +92,13 @@ async function load(req: Request, words: Words) {
   const sessions = await listLiveSessionsOfUser(ctx.scope, user_id, sessionBounds(ctx));
   const documents = await Promise.all(sessions.map((session) => sessionDocument(req, session, words)));
   documents.sort((a, b) => Number(b.current) - Number(a.current));
-  const identities = (await listIdentities(ctx, user_id)).map(identityDocument);
+  const linked = await listIdentities(ctx, user_id);
+  const tokens = linked.some((one) => one.connection_token_storage) ? await listProviderTokensOfUser(ctx.scope, user_id) : [];
+  const usesOf = (identity_id: string) => tokens.filter((one) => one.identity_id === identity_id).map((one) => providerUse(words, one));
+  const identities = linked.map((one) => {
+    const uses = usesOf(one.id);
+    return { ...identityDocument(one), ...(uses.length > 0 && { uses }) };
+  });
   const consents = await listConsentsOfUser(ctx.scope, user_id);
   const openable = await listOpenableClients(ctx.scope, user_id);
   const own_applications = openable.map((client) => ownApplication(req, client));

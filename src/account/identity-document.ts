@@ -1,4 +1,7 @@
 import type { IdentityWithConnection } from '../db/tables/identities.js';
+import type { OwnProviderToken } from '../db/tables/provider_tokens.js';
+import { shownNameOf } from '../http/pages/shown-client.js';
+import type { Words } from '../http/pages/words.js';
 import type { PageIdentity } from '../http/pages/page-models.js';
 
 /** An account at a provider as its owner sees it, on pages and as JSON; times as ISO 8601. */
@@ -14,3 +17,16 @@ export function identityDocument(identity: IdentityWithConnection) {
     last_login_at: identity.last_login_at?.toISOString() ?? null,
   };
 }
+
+/** A client that has tokens of the account, as its owner sees it. */
+export const providerUse = (
+  words: Words,
+  { id, client_id, client_name, client_verified, scopes, granted_at, last_used_at }: OwnProviderToken,
+) => ({
+  id,
+  client_id,
+  name: shownNameOf(words, { name: client_name, verified: client_verified }),
+  scopes,
+  granted_at: granted_at.toISOString(),
+  last_used_at: last_used_at?.toISOString() ?? null,
+});

@@ -8,7 +8,7 @@ import { confirmed } from '../http/confirmation/ask-to-confirm.js';
 import { limitProofs, ownNames } from '../http/confirmation/confirmation.js';
 import { route } from '../http/routes.js';
 import type { Web } from '../http/web.js';
-import { changeOwnPassword, changeOwnProfile, revokeOtherSessions, revokeSession, unlink } from './account-actions.js';
+import { changeOwnPassword, changeOwnProfile, revokeOtherSessions, revokeProviderToken, revokeSession, unlink } from './account-actions.js';
 import { deleteOwnAccount } from './account-deletion.js';
 import { applicationsPage, blockApplication, endAgents, revokeApplication, unblockApplication } from './applications.js';
 import { accountPage, ownData } from './account-page.js';
@@ -115,6 +115,7 @@ function ownAccountRoutes(router: Router, web: Web): void {
     head: true,
     post: [...action, ...confirmed(web), leave(web)],
   });
+  step(router, '/account/provider_tokens/:id/revoke', { post: [...action, revokeProviderToken] });
   route(router, '/account/applications', {
     get: [ownUiCors, browserSession, signedIn, applicationsPage(web)],
     head: true,

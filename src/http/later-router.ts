@@ -3,12 +3,12 @@ import type { Request, RequestHandler } from 'express';
 /**
  * A router that the first request for it loads: a process whose dashboard nobody opens holds none of it, and starts sooner. That request waits for the
  * loading, once in the life of the process; one that fails is tried again by the next.
- * @param under the path that all its routes begin with; left out where the router is mounted at a path
+ * @param under the paths that its routes begin with; left out where the router is mounted at a path
  */
-export function laterRouter(load: () => Promise<RequestHandler>, under?: string): RequestHandler {
+export function laterRouter(load: () => Promise<RequestHandler>, ...under: readonly string[]): RequestHandler {
   let router: RequestHandler | null = null;
   let loading: Promise<RequestHandler> | null = null;
-  const concerns = ({ path }: Request) => under === undefined || path === under || path.startsWith(`${under}/`);
+  const concerns = ({ path }: Request) => under.length === 0 || under.some((one) => path === one || path.startsWith(`${one}/`));
 
   async function loaded(): Promise<RequestHandler> {
     loading ??= load();

@@ -22,6 +22,22 @@ export const assertionRules = {
       'The ID token or refresh token that the identity assertion was asked for with is not the client’s, has expired, or its sign-in has ended.',
     fix: 'Let the person sign in again, and bring what that sign-in gave this client.',
   },
+  no_provider_grant: {
+    title: 'No grant for the provider',
+    found: 'No enabled provider grant lets the client have tokens of the connection’s provider.',
+    fix: 'Create a provider grant for the client and the connection, whose token_storage has to be on.',
+  },
+  provider_access_missing: {
+    title: 'Access at the provider to be allowed',
+    found:
+      'The client has no token of the person at the provider, or none with the scopes asked for, or the person has not allowed the client.',
+    fix: 'Lead the person to the address in error_uri.',
+  },
+  provider_away: {
+    title: 'Provider did not refresh',
+    found: 'The provider gave no new access token in time.',
+    fix: 'Wait, and look whether the provider answers at its token endpoint.',
+  },
   no_outbound_grant: {
     title: 'No grant for the server outside',
     found: 'No enabled external server of the audience and resource is granted to the client for this person.',

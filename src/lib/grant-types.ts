@@ -9,3 +9,6 @@ export const jwtBearerGrantType = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 
 /** The same with a key that the assertion is bound to (draft-ietf-oauth-identity-assertion-authz-grant 9.8.1.2.1). */
 export const jwtDpopGrantType = 'urn:ietf:params:oauth:grant-type:jwt-dpop';
+
+/** RFC 8693 3. */
+export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';

@@ -76,6 +76,10 @@ export const logEvents = {
   'outbox.not_recorded': 'Results of `queue` could not be written yet.',
   'outbox.not_released': 'Claims of `queue` could not be given back; their lease ends by itself.',
   'outbox.slow_claim': 'Claiming from `queue` took longer than 50 ms.',
+  'provider_revocation.done': 'A token that ended here was revoked at its provider (RFC 7009).',
+  'provider_revocation.failed': 'A provider did not revoke a token, because of `reason`; `last`: it is not asked again.',
+  'provider_revocation.lease_lost': 'Another process has taken the revocation over.',
+  'provider_revocation.unsent': 'A token could not be revoked at its provider: its sealed value, or an error here.',
   'rate_limits.store': 'The shared store of rate limits (`RATE_LIMIT_STORE`) can not be asked, or answers again.',
   'password_migration.failed':
     'The system of `password_migration_url` did not say whether a password is right, because of `reason`: the person got 503.',

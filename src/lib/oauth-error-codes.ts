@@ -23,7 +23,7 @@ export const oauthErrorCodes = {
   slow_down: ['RFC 8628', 'The device asks too often. Wait five seconds longer than until now, this time and from now on.'],
   expired_token: ['RFC 8628', 'The device code has expired without an answer. Start anew.'],
   login_required: ['OpenID Connect Core', '`prompt=none`, but nobody is signed in. Ask without it.'],
-  interaction_required: ['OpenID Connect Core', '`prompt=none`, but the person has to choose an organization. Ask without it, or name the organization.'],
+  interaction_required: ['OpenID Connect Core', '`prompt=none`, but the person has to choose an organization: ask without it, or name the organization. At the token endpoint: lead the person to `error_uri`.'],
   consent_required: ['OpenID Connect Core', '`prompt=none`, but the person has to be asked. Ask without it.'],
   invalid_request_object: ['OpenID Connect Core', 'The `request` can not be read, or its signature does not fit the keys of the client.'],
   request_not_supported: ['OpenID Connect Core', 'Send the parameters themselves.'],

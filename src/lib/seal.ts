@@ -28,6 +28,7 @@ export const sealPurposes = [
   'device-request',
   'saml_certificates',
   'password_hash_keys',
+  'provider_tokens',
 ] as const;
 
 /** What a keyed digest is for: each purpose has a key of its own. */

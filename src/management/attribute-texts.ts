@@ -79,6 +79,10 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     require_proof: 'Whether assertions for it are bound to a key: without a DPoP proof there are none.',
     status: '`disabled`: nobody gets assertions for it.',
   },
+  provider_grant: {
+    scopes: 'The provider’s scopes that the client may ask for; taking one away ends the tokens that it has.',
+    status: '`disabled`: it gets none.',
+  },
   outbound_grant: {
     resources: 'Identifiers of the server’s resources; null = all.',
     scopes: 'Within those of the resource; null = all.',
@@ -108,6 +112,8 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     signals_audience: 'What `aud` of security event tokens has to name; null = `signals_url`.',
     signals_poll_url: 'Where they are fetched (RFC 8936). Needed with `poll`.',
     assertion_clients: '`authenticated`: public clients bring them with a key that they are bound to; `any`: without one too.',
+    token_storage:
+      'Whether people’s tokens at the provider are kept for clients with a provider grant: only then is offline access asked for. false ends those that are kept. Not of `saml` and `apple`.',
     provider_client_id: 'The client_id that the provider has given.',
     has_client_secret: 'Whether a client secret is stored; it is never shown.',
     has_signals_token: 'Whether a token is stored that signals are fetched with; it is never shown.',

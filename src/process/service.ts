@@ -38,6 +38,7 @@ import { createSealer } from '../lib/seal.js';
 import { startMailLoop } from '../outbox/mail/send.js';
 import { startWebhookLoop } from '../outbox/webhooks/loop.js';
 import { startLogStreams } from '../outbox/log-streams/loop.js';
+import { startProviderRevocations } from '../outbox/provider-revocations/send.js';
 import { startSignals } from '../outbox/signals/loop.js';
 import { startBackchannelLogout } from '../outbox/back-channel/send.js';
 import { createAdjustableClock } from '../platform/clock.js';
@@ -181,6 +182,7 @@ const startDeliveries = (deps: Deps): Record<string, Loop> => ({
   mail: startMailLoop(deps),
   webhook: startWebhookLoop(deps),
   backchannel_logout: startBackchannelLogout(deps),
+  provider_revocation: startProviderRevocations(deps),
   log_stream: startLogStreams(deps),
   signal: startSignals(deps),
   events: startEventNumbers(deps),

@@ -10,6 +10,7 @@ import type { Web } from '../http/web.js';
 import type { Parameters } from '../lib/parameters.js';
 import type { Aad } from '../lib/seal.js';
 import type { SecurityEventReason } from '../lib/security-event.js';
+import { finishAccess } from './provider-access.js';
 import { finishConnect } from './connect.js';
 import { finishTest } from './connection-test.js';
 import { redeemFlow, type Flow } from './flow.js';
@@ -94,11 +95,18 @@ async function exchange(
         throw declined.has(error) ? ssoRefusal('sso_access_denied', { cause }) : cause;
       }
       if (!code) throw ssoRefusal('sso_provider_error', { status: 400, cause: new ProviderFailure('the answer has no code') });
-      return strategy.redeem(provider, { code, state, nonce: flow.nonce, verifier: flow.verifier, parameters: answer });
+      return strategy.redeem(provider, {
+        code,
+        state,
+        nonce: flow.nonce,
+        verifier: flow.verifier,
+        parameters: answer,
+        keeps: flow.keeps ?? null,
+      });
     };
-    const { claims, session_until = null, spend = null } = await inTime(req.ctx, work);
+    const { claims, session_until = null, spend = null, tokens = null } = await inTime(req.ctx, work);
     const profile = readProfile(connection, claims, isOidc);
-    return { flow, connection, claims, profile, authentication: authenticationOf(claims, isSigned), session_until, spend };
+    return { flow, connection, claims, profile, authentication: authenticationOf(claims, isSigned), session_until, spend, tokens };
   } catch (error) {
     // The cached provider metadata may be outdated: the next login fetches it anew.
     if (!(error instanceof PageError)) memory.forget(connection);
@@ -112,19 +120,22 @@ function postedAnswer({ answer }: { readonly answer: string | null }): Record<st
   return { code: answer };
 }
 
-const finish = { login: finishLogin, connect: finishConnect, test: finishTest.answered } as const;
+const finish = { login: finishLogin, connect: finishConnect, access: finishAccess, test: finishTest.answered } as const;
+
+/** Whether an account is connected to whoever is signed in. */
+const isConnecting = ({ purpose }: Flow) => purpose === 'connect' || purpose === 'access';
 
 /** The link of an error page back to where the flow began. */
-const wayBack = ({ purpose, return_to }: Flow) =>
-  purpose === 'connect' ? ({ href: '/account', label: 'common.back_to_account' } as const) : backToSignIn(return_to);
+const wayBack = (flow: Flow) =>
+  isConnecting(flow) ? ({ href: '/account', label: 'common.back_to_account' } as const) : backToSignIn(flow.return_to);
 
 /** Records a refused sign-in, or a refused linking of accounts, as a security event; a connection test records nothing. */
-function noteRefusal(req: Request, { purpose }: Flow, connection: Connection, reason: SecurityEventReason): void {
-  if (purpose === 'test') return;
+function noteRefusal(req: Request, flow: Flow, connection: Connection, reason: SecurityEventReason): void {
+  if (flow.purpose === 'test') return;
   const { session } = req;
-  const connecting = purpose === 'connect' && session ? userParty({ id: session.user_id, email: session.user_email }).actor : undefined;
+  const connecting = isConnecting(flow) && session ? userParty({ id: session.user_id, email: session.user_email }).actor : undefined;
   const target = { target_type: 'connection', target_id: connection.id, display: connection.display_name };
-  noteSecurityEvent(req.ctx, purpose === 'connect' ? 'identity.link_failed' : 'login.failed', {
+  noteSecurityEvent(req.ctx, isConnecting(flow) ? 'identity.link_failed' : 'login.failed', {
     ...(connecting && { actor: connecting }),
     target,
     origin: originOf(req),
@@ -143,7 +154,7 @@ export function callback(web: Web, memory: ProviderMemory) {
     const connection = await connectionOf(req.ctx, flow.connection_id);
     if (!connection || (connection.status !== 'enabled' && flow.purpose !== 'test')) throw ssoRefusal('not_found');
     // Whoever connects an account is still the one who began.
-    if (flow.purpose === 'connect' && req.session?.id !== flow.session_id) throw ssoRefusal('sso_state_mismatch');
+    if (isConnecting(flow) && req.session?.id !== flow.session_id) throw ssoRefusal('sso_state_mismatch');
     const about = { ctx: req.ctx, connection, purpose: flow.purpose };
     try {
       const assertion = await exchange(req, memory, flow, connection, connection.strategy === 'saml' ? postedAnswer(flow) : answer);

@@ -19,12 +19,7 @@ const refused = (code: SsoCode, why: string) => ssoRefusal(code, { cause: new Pr
  * Links the provider's account to the signed-in user, whose session is asked for again in the transaction that links: the provider may have taken its time.
  * @throws {PageError} `sso_account_exists` when it is linked to another user, `sso_domain_not_allowed`, `sso_state_mismatch` when the session has ended
  */
-export async function finishConnect(
-  _web: Web,
-  req: Request,
-  res: Response,
-  { connection, profile, flow, spend }: ProviderAssertion,
-): Promise<void> {
+export async function connectAccount(req: Request, { connection, profile, spend }: ProviderAssertion): Promise<void> {
   const { session } = req;
   if (!session) throw refused('sso_state_mismatch', 'nobody is signed in here');
   const user = { id: session.user_id, email: session.user_email, locale: session.user_locale };
@@ -56,5 +51,10 @@ export async function finishConnect(
       if ((await findIdentity(req.ctx.scope, connection.id, profile.subject))?.user_id !== user.id) throw foreign();
     }
   }
-  res.redirect(303, flow.return_to ?? '/account');
+}
+
+/** Back to the account page, with the account connected. @throws as {@link connectAccount} */
+export async function finishConnect(_web: Web, req: Request, res: Response, assertion: ProviderAssertion): Promise<void> {
+  await connectAccount(req, assertion);
+  res.redirect(303, assertion.flow.return_to ?? '/account');
 }

@@ -7,21 +7,29 @@ import type { Aad } from '../lib/seal.js';
 import type { SetupTest } from '../domain/connections/connections.js';
 import type { Freshness } from './freshness.js';
 
+/** Access that outlives the sign-in: the provider's scopes beside those of the sign-in, and whether the person asked for it, and is asked there. */
+export type KeptAccess = { readonly scopes: readonly string[]; readonly asked: boolean };
+
+/** Whom tokens are kept for, and, of an `access`, the redirect URI that the person goes back to. */
+export type KeptFor = KeptAccess & { readonly client_id: string; readonly redirect_uri: string | null };
+
 export type Flow = {
   readonly connection_id: string;
   /** Where the provider takes codes, as it was when the browser was sent there: the code goes nowhere else (RFC 9700 4.4). */
   readonly token_endpoint: string;
-  /** `connect` ties the account to the signed-in user; `test` shows what would happen. */
-  readonly purpose: 'login' | 'connect' | 'test';
+  /** `connect` ties the account to the signed-in user; `access` also gives a client tokens of it; `test` shows what would happen. */
+  readonly purpose: 'login' | 'connect' | 'access' | 'test';
   readonly nonce: string;
   /** PKCE (RFC 7636). */
   readonly verifier: string;
   /** A path of our own, checked when the flow began. */
   readonly return_to: string | null;
-  /** Whose session began it; set for `connect`. */
+  /** Whose session began it; set for `connect` and `access`. */
   readonly session_id: string | null;
   /** How fresh the sign-in at the provider must be; null where it may go by an older one. */
   readonly demand: Freshness | null;
+  /** For which client the tokens of the provider are kept; absent: for none. */
+  readonly keeps?: KeptFor;
   /** Whether a `test` may tell who somebody is; absent for the others. */
   readonly tells_people?: boolean;
   /** Of a `test` that belongs to a set-up link. */
@@ -58,7 +66,10 @@ export function isBrowserMark(req: Request, mark: string): boolean {
 export async function beginFlow(
   req: Request,
   res: Response,
-  begin: Pick<Flow, 'connection_id' | 'token_endpoint' | 'purpose' | 'return_to' | 'session_id' | 'demand' | 'tells_people' | 'setup'>,
+  begin: Pick<
+    Flow,
+    'connection_id' | 'token_endpoint' | 'purpose' | 'return_to' | 'session_id' | 'demand' | 'keeps' | 'tells_people' | 'setup'
+  >,
 ): Promise<Flow & { state: string }> {
   const { ctx } = req;
   const secret = browserSecret(req) ?? randomToken('');

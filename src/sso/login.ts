@@ -5,11 +5,18 @@ import { pendingOf } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import { requireFreshness } from './freshness.js';
 import { askForProof } from './link-account.js';
+import { keepTokens } from '../domain/provider-tokens/tokens.js';
 import type { ProviderAssertion } from './provider-assertion.js';
 import { ssoRefusal, type SsoCode } from './refusal.js';
 import { ProviderFailure } from './provider-failure.js';
 
 const denied = ({ code, why }: { readonly code: SsoCode; readonly why: string }) => ssoRefusal(code, { cause: new ProviderFailure(why) });
+
+/** Keeps the provider's tokens for the client that the sign-in is for; an account that is linked only once a second step is done waits for the next one. */
+async function keepAtSignIn({ ctx }: Request, { flow: { keeps }, connection, profile, tokens }: ProviderAssertion): Promise<void> {
+  if (keeps && tokens)
+    await keepTokens(ctx, { connection, subject: profile.subject, user_id: null, client_id: keeps.client_id, tokens, asked: false });
+}
 
 /**
  * Signs the person in: a known account, a new one, or an existing one as the connection's mode allows (specification 8.3). It is a first step: what two-step
@@ -28,5 +35,6 @@ export async function finishLogin(web: Web, req: Request, res: Response, answer:
   if (reached.outcome === 'denied') throw denied(reached);
   if (reached.outcome === 'ask_password' && spend && !(await transaction(req.ctx, spend))) throw denied(replayed);
   if (reached.outcome === 'ask_password') return askForProof(web, req, res, { ...answer, ...reached });
+  await keepAtSignIn(req, answer);
   res.redirect(303, onwardPath(reached, return_to));
 }

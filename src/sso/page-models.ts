@@ -1,4 +1,5 @@
 import type { Connection } from '../domain/connections/connections.js';
+import type { UnverifiedNotice } from '../http/pages/page-models.js';
 import type { BasePage, PageConnection } from '../http/pages/pages.js';
 
 type ConnectionName = { readonly display_name: string; readonly strategy: PageConnection['strategy'] };
@@ -7,6 +8,20 @@ type ConnectionName = { readonly display_name: string; readonly strategy: PageCo
 export interface LeavingPage extends BasePage {
   connection: ConnectionName;
   href: string;
+}
+
+/** What a client would get of a provider. Posts `hidden` to `action`. */
+export interface ProviderAccessPage extends BasePage {
+  action: string;
+  hidden: Record<string, string>;
+  client: { name: string };
+  user: { email: string };
+  unverified: UnverifiedNotice | null;
+  connection: ConnectionName;
+  /** The provider's, as it calls them. */
+  scopes: readonly string[];
+  /** Back to the client, with the refusal. */
+  cancel: string;
 }
 
 /** What a login through the connection would have done. */
@@ -37,6 +52,7 @@ export interface SetupTestPage extends BasePage {
 declare module '../http/pages/page-models.js' {
   interface PageModels {
     'sso/leaving': LeavingPage;
+    'sso/provider-access': ProviderAccessPage;
     'sso/setup-test': SetupTestPage;
     'sso/test-result': TestResultPage;
   }

@@ -10,6 +10,7 @@ import type { Web } from '../http/web.js';
 import { consumeAssertion, samlMetadata } from './saml/assertion-consumer.js';
 import { callback, redirectFormPost } from './callback.js';
 import { linkAccount, linkIdentifier } from './link-account.js';
+import { allowProviderAccess, providerAccessPage, providerAccessPath } from './provider-access.js';
 import { createProviderMemory } from './provider-memory.js';
 import { signalBody, takeSignal } from './signals.js';
 import { connect, start } from './start.js';
@@ -49,6 +50,11 @@ export function ssoRouter(web: Web): Router {
       ...confirmed(web, { code: 'fresh_sign_in_required' }),
       connect(web, memory) as unknown as RequestHandler,
     ],
+  });
+  route(router, providerAccessPath, {
+    get: [starts, browserSession, providerAccessPage(web)],
+    head: true,
+    post: [form, starts, browserSession, csrf, ...confirmed(web, { code: 'fresh_sign_in_required' }), allowProviderAccess(web, memory)],
   });
   route(router, '/auth/sso/:connection_id', { get: [starts, start(web, memory) as unknown as RequestHandler] });
   return router;

@@ -9,7 +9,8 @@ import type { Web } from '../http/web.js';
 import { codeChallengeOf } from '../lib/pkce.js';
 import { finishTest } from './connection-test.js';
 import { freshnessParameters, requiredFreshness, requireAuthTimeSupport } from './freshness.js';
-import { beginFlow, type Flow } from './flow.js';
+import { findEnabledProviderGrant } from '../db/tables/provider_grants.js';
+import { beginFlow, type Flow, type KeptFor } from './flow.js';
 import { strategyOfPage } from './page-models.js';
 import { openProvider, refuseMixUp } from './provider.js';
 import { countFailureAtProvider } from './provider-count.js';
@@ -33,12 +34,12 @@ function wishesOf(req: Request, return_to: string | null): Record<string, string
 }
 
 /** Begins a flow and returns where the browser goes. @throws {PageError} 502 when the provider can't be asked where that is */
-async function destination(
+export async function destination(
   req: Request,
   res: Response,
   memory: ProviderMemory,
   connection: Connection,
-  begin: Pick<Flow, 'purpose' | 'return_to' | 'session_id' | 'demand'>,
+  begin: Pick<Flow, 'purpose' | 'return_to' | 'session_id' | 'demand' | 'keeps'>,
 ): Promise<string> {
   requireAuthTimeSupport(connection, begin.demand);
   const others = (await enabledConnections(req.ctx)).filter(({ id }) => id !== connection.id);
@@ -56,8 +57,16 @@ async function destination(
     nonce: flow.nonce,
     code_challenge: codeChallengeOf(flow.verifier),
     wishes: freshnessParameters(begin.demand, wishesOf(req, begin.return_to)),
+    keeps: begin.keeps ?? null,
   };
   return callProvider(about, async () => (await opened.strategy.authorizationUrl(opened.provider, request)).href);
+}
+
+/** For which client a sign-in keeps the provider's tokens: the one that it is for, where a grant lets it have them. No statement but where the connection keeps any. */
+async function keptAtSignIn({ ctx }: Request, connection: Connection, client_id: string | null): Promise<KeptFor | null> {
+  if (!connection.token_storage || client_id === null) return null;
+  const grant = await findEnabledProviderGrant(ctx.scope, client_id, connection.id);
+  return grant && { client_id, scopes: [], asked: false, redirect_uri: null };
 }
 
 /** Runs a call of the provider and turns its failures into refusals; failures of our database pass unchanged. @throws {PageError} */
@@ -75,7 +84,7 @@ async function callProvider<T>(about: Parameters<typeof countFailureAtProvider>[
  * A page that goes on by itself. Browsers that come from a form may not be redirected to another site (`form-action`, also for what that
  * site redirects to); a page that leads on ends the form's journey.
  */
-function leave(web: Web, req: Request, res: Response, connection: Connection, href: string): void {
+export function leaveForProvider(web: Web, req: Request, res: Response, connection: Connection, href: string): void {
   res.set('Refresh', `0; url=${href}`);
   web.renderPage(res, 'sso/leaving', {
     ...basePage(req.ctx.environment, {
@@ -127,7 +136,8 @@ export function start(web: Web, memory: ProviderMemory) {
     const purpose = isTest ? 'test' : 'login';
     const freshness = isTest ? null : await requiredFreshness(req, return_to, query.get('prompt') === 'login');
     const tested = test && { tells_people: test.tells_people, ...(test.setup && { setup: test.setup }) };
-    const begin = { purpose, return_to, session_id: null, demand: freshness, ...tested } as const;
+    const keeps = isTest ? null : await keptAtSignIn(req, connection, pendingClientId(req, return_to));
+    const begin = { purpose, return_to, session_id: null, demand: freshness, ...(keeps && { keeps }), ...tested } as const;
     const href = await destination(req, res, memory, connection, begin).catch(async (error: unknown) => {
       if (!(error instanceof PageError)) throw error;
       if (!test) throw withNext(error, backToSignIn(return_to));
@@ -135,7 +145,7 @@ export function start(web: Web, memory: ProviderMemory) {
     });
     if (href === undefined) return;
     // The sign-in form sends addresses of a connection's domain here.
-    if (query.get('from') === 'form' && isBrowser(req)) return leave(web, req, res, connection, href);
+    if (query.get('from') === 'form' && isBrowser(req)) return leaveForProvider(web, req, res, connection, href);
     res.redirect(303, href);
   };
 }
@@ -152,6 +162,6 @@ export function connect(web: Web, memory: ProviderMemory) {
       session_id: req.session.id,
       demand: null,
     });
-    leave(web, req, res, connection, href);
+    leaveForProvider(web, req, res, connection, href);
   };
 }

@@ -84,6 +84,9 @@ const back = (page: string) => /<nav class="crumbs"[\s\S]*?href="([^"]+)"/.exec(
 
 /** Those first that go with others. */
 const lastDeleted = [
+  'provider_tokens',
+  'identities',
+  'provider_grants',
   'consents',
   'signal_streams',
   'outbound_grants',

@@ -228,6 +228,21 @@ const special: Record<string, () => unknown[]> = {
     { audit: row('audit_logs'), refresh: { digest: row('refresh_tokens')['digest'], expires_at: soon }, proof: null },
   ],
   'outbound_grants.listFittingOutboundGrants': () => [[row('outbound_grants')['id']], row('users')['id']],
+  'provider_tokens.handOutProviderToken': () => [
+    {
+      client_id: row('provider_tokens')['client_id'],
+      connection_id: row('provider_tokens')['connection_id'],
+      user_id: row('provider_tokens')['user_id'],
+      scopes: null,
+      first_party: true,
+      client_digest: null,
+      now,
+      fresh_until: now,
+      audit: row('audit_logs'),
+      refresh: null,
+      proof: null,
+    },
+  ],
   'redeemed_assertions.findAssertedIdentity': () => [row('identities')['connection_id'], row('identities')['subject'], null],
   'redeemed_assertions.redeemAssertion': () => [redemption()],
   'revocations.revokeGrant': () => [

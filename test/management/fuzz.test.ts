@@ -49,6 +49,7 @@ beforeAll(async () => {
       strategy: 'oidc',
       provider_client_id: 'x',
       issuer: 'https://idp.example',
+      token_storage: true,
     }),
   );
   const server = { name: 'One', issuer: 'https://server.example', resources: [{ identifier: 'https://mcp.example/', scopes: ['read'] }] };
@@ -58,6 +59,11 @@ beforeAll(async () => {
     external_server: link('external_server', ids.get('external_servers') as string),
   };
   await keep('outbound_grants', api.create('outbound_grants', 'outbound_grant', { external_client_id: 'one' }, outbound));
+  const provided = {
+    client: link('client', ids.get('clients') as string),
+    connection: link('connection', ids.get('connections') as string),
+  };
+  await keep('provider_grants', api.create('provider_grants', 'provider_grant', { scopes: ['calendar'] }, provided));
   await keep('custom_domains', api.create('custom_domains', 'custom_domain', { domain: 'one.example.com' }));
   await keep('organizations', api.create('organizations', 'organization', { name: 'one', display_name: 'One' }));
   const organization = link('organization', ids.get('organizations') as string);

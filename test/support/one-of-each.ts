@@ -6,6 +6,7 @@ import { uuidv7 } from '../../src/lib/random.js';
 import { numberEventsOnce } from '../../src/jobs/event-feed.js';
 import { Browser } from './browser.js';
 import { addUser, password } from './data.js';
+import { addProviderToken } from './provider-tokens.js';
 import { png } from './images.js';
 import { link, type Api, type Document } from './management.js';
 import { findTrace } from './request-traces.js';
@@ -33,13 +34,23 @@ export async function oneOfEach(service: TestService, api: Api): Promise<Map<str
   await keep('outbound_grants', api.create('outbound_grants', 'outbound_grant', { external_client_id: 'one' }, outbound));
   await keep('webhooks', api.create('webhooks', 'webhook', { name: 'One', url: 'http://127.0.0.1:49151/', events: ['role.created'] }));
   records.set('webhook_deliveries', (await api.post(`/webhooks/${records.get('webhooks')?.['id']}/test`)).body['data']);
-  const connection = { name: 'one', display_name: 'One', strategy: 'oidc', provider_client_id: 'x', issuer: 'https://idp.example' };
+  const connection = {
+    name: 'one',
+    display_name: 'One',
+    strategy: 'oidc',
+    provider_client_id: 'x',
+    issuer: 'https://idp.example',
+    token_storage: true,
+  };
   await keep('connections', api.create('connections', 'connection', connection));
   const user_id = records.get('users')?.['id'] as string;
   const account = { connection_id: records.get('connections')?.['id'] as string, subject: 'one', email: null, claims: {}, generation: 1 };
-  await linkIdentity(ctx, user_id, account);
+  const identity = await linkIdentity(ctx, user_id, account);
+  const between = { client: relationships.client, connection: link('connection', account.connection_id) };
+  await keep('provider_grants', api.create('provider_grants', 'provider_grant', { scopes: ['calendar'] }, between));
+  await addProviderToken(ctx, { identity, client_id: records.get('clients')?.['id'] as string });
   await giveConsent(ctx, { user_id, client_id: records.get('clients')?.['id'] as string, scopes: ['openid'], resource: null });
-  for (const path of ['identities', 'consents', 'authorizations']) records.set(path, (await api.get(`/${path}`)).body['data'][0]);
+  for (const path of ['identities', 'consents', 'provider_tokens', 'authorizations']) records.set(path, (await api.get(`/${path}`)).body['data'][0]);
   await keep('organizations', api.create('organizations', 'organization', { name: 'one', display_name: 'One' }));
   const organization = link('organization', records.get('organizations')?.['id']);
   // With members an organization stays.

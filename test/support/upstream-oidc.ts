@@ -11,6 +11,10 @@ export type UpstreamOidc = {
   readonly issuer: string;
   /** Who signs in there next. */
   account: UpstreamAccount;
+  /** Whether a sign-in gives a refresh token, without the person's being asked (OIDC Core 11). */
+  isLasting: boolean;
+  /** Runs before its token endpoint answers. */
+  beforeToken: (() => Promise<void>) | null;
   /** Paths that were asked for. */
   readonly requests: string[];
   close(): Promise<void>;
@@ -21,27 +25,32 @@ async function signingKey() {
   return { ...(await exportJWK(privateKey)), use: 'sig', alg: 'RS256' };
 }
 
-function configuration(callback: string, current: () => UpstreamAccount, key: object): Configuration {
+/** Scopes of its own API. */
+const apiScopes = ['calendar', 'files'];
+
+function configuration(callback: string, current: () => UpstreamAccount, isLasting: () => boolean, key: object): Configuration {
   return {
     clients: [
       {
         client_id: 'the-service',
         client_secret: providerSecret,
         redirect_uris: [callback],
-        grant_types: ['authorization_code'],
+        grant_types: ['authorization_code', 'refresh_token'],
         response_types: ['code'],
       },
     ],
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'given_name', 'family_name', 'picture', 'locale'] },
     cookies: { keys: ['a key for cookies'] },
-    features: { devInteractions: { enabled: false } },
+    features: { devInteractions: { enabled: false }, revocation: { enabled: true }, introspection: { enabled: true } },
+    issueRefreshToken: async (_ctx, _client, code) => code.scopes.has('offline_access') || isLasting(),
+    scopes: ['openid', 'offline_access', 'email', 'profile', ...apiScopes],
     findAccount: (_ctx, id) => ({ accountId: id, claims: () => ({ ...current(), sub: id }) }),
     interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
     jwks: { keys: [key as never] },
     pkce: { required: () => true },
     async loadExistingGrant(ctx) {
       const grant = new ctx.oidc.provider.Grant({ clientId: ctx.oidc.client!.clientId, accountId: ctx.oidc.session!.accountId as string });
-      grant.addOIDCScope('openid email profile');
+      grant.addOIDCScope(['openid offline_access email profile', ...apiScopes].join(' '));
       await grant.save();
       return grant;
     },
@@ -52,13 +61,23 @@ function configuration(callback: string, current: () => UpstreamAccount, key: ob
 export async function startUpstreamOidc(options: { callback: string; account: UpstreamAccount; port?: number }): Promise<UpstreamOidc> {
   let provider: Provider | null = null;
   const requests: string[] = [];
-  const upstream = { account: options.account };
+  const upstream: Pick<UpstreamOidc, 'account' | 'isLasting' | 'beforeToken'> = {
+    account: options.account,
+    isLasting: false,
+    beforeToken: null,
+  };
   const answer = async (req: IncomingMessage, res: ServerResponse) => {
     if (!provider) return;
     requests.push(`${req.method} ${req.url}`);
+    if (req.url === '/token') await upstream.beforeToken?.();
     if (!req.url?.startsWith('/interaction/')) return void provider.callback()(req, res);
     if (req.method === 'POST') {
-      await provider.interactionFinished(req, res, { login: { accountId: upstream.account.sub } }, { mergeWithLastSubmission: false });
+      await provider.interactionFinished(
+        req,
+        res,
+        { login: { accountId: upstream.account.sub }, consent: {} },
+        { mergeWithLastSubmission: false },
+      );
       return;
     }
     const { params } = await provider.interactionDetails(req, res);
@@ -77,7 +96,12 @@ export async function startUpstreamOidc(options: { callback: string; account: Up
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   provider = new Provider(
     issuer,
-    configuration(options.callback, () => upstream.account, await signingKey()),
+    configuration(
+      options.callback,
+      () => upstream.account,
+      () => upstream.isLasting,
+      await signingKey(),
+    ),
   );
   return Object.assign(upstream, {
     issuer,

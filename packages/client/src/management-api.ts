@@ -281,6 +281,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/users/{id}/provider_tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What clients have of those accounts. */
+        get: operations["get_user_provider_tokens"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/users/{id}/relationships/provider_tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What clients have of those accounts. Ids alone. */
+        get: operations["get_user_provider_tokens_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/users/{id}/authorizations": {
         parameters: {
             query?: never;
@@ -840,6 +874,193 @@ export interface paths {
         };
         /** The environment that it belongs to. Ids alone. */
         get: operations["get_identity_environment_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider_tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List provider tokens */
+        get: operations["list_provider_tokens"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider_tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a provider token */
+        get: operations["get_provider_token"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider_tokens/{id}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Ends it here, and at the provider where that has a revocation endpoint (RFC 7009); once more changes nothing. */
+        patch: operations["revoke_provider_token"];
+        trace?: never;
+    };
+    "/api/provider_tokens/{id}/user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whose account at the provider it is of. */
+        get: operations["get_provider_token_user"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider_tokens/{id}/relationships/user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whose account at the provider it is of. Ids alone. */
+        get: operations["get_provider_token_user_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider_tokens/{id}/client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who gets it. */
+        get: operations["get_provider_token_client"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider_tokens/{id}/relationships/client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who gets it. Ids alone. */
+        get: operations["get_provider_token_client_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider_tokens/{id}/connection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where the account is. */
+        get: operations["get_provider_token_connection"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider_tokens/{id}/relationships/connection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where the account is. Ids alone. */
+        get: operations["get_provider_token_connection_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider_tokens/{id}/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. */
+        get: operations["get_provider_token_environment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider_tokens/{id}/relationships/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. Ids alone. */
+        get: operations["get_provider_token_environment_linkage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1637,6 +1858,40 @@ export interface paths {
         };
         /** Which identity assertions it may have for servers outside. Ids alone. */
         get: operations["get_client_outbound_grants_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clients/{id}/provider_grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which tokens of people at providers it may have. */
+        get: operations["get_client_provider_grants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/clients/{id}/relationships/provider_grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which tokens of people at providers it may have. Ids alone. */
+        get: operations["get_client_provider_grants_linkage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2853,6 +3108,145 @@ export interface paths {
         };
         /** The environment that it belongs to. Ids alone. */
         get: operations["get_connection_environment_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider_grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List provider grants */
+        get: operations["list_provider_grants"];
+        put?: never;
+        /** Create a provider grant */
+        post: operations["create_provider_grant"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider_grants/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a provider grant */
+        get: operations["get_provider_grant"];
+        put?: never;
+        post?: never;
+        /** Delete a provider grant */
+        delete: operations["delete_provider_grant"];
+        options?: never;
+        head?: never;
+        /** Change a provider grant */
+        patch: operations["update_provider_grant"];
+        trace?: never;
+    };
+    "/api/provider_grants/{id}/client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who may. */
+        get: operations["get_provider_grant_client"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider_grants/{id}/relationships/client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who may. Ids alone. */
+        get: operations["get_provider_grant_client_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider_grants/{id}/connection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whose provider; its `token_storage` is on. */
+        get: operations["get_provider_grant_connection"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider_grants/{id}/relationships/connection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whose provider; its `token_storage` is on. Ids alone. */
+        get: operations["get_provider_grant_connection_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider_grants/{id}/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. */
+        get: operations["get_provider_grant_environment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/provider_grants/{id}/relationships/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. Ids alone. */
+        get: operations["get_provider_grant_environment_linkage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -6666,6 +7060,23 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "provider_token.lost": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A provider takes the refresh token no more by which a client had access to a user’s account there. */
+        post: operations["on_provider_token_lost"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -8085,6 +8496,8 @@ export interface components {
              * @enum {string}
              */
             assertion_clients?: "authenticated" | "any";
+            /** @description Whether people’s tokens at the provider are kept for clients with a provider grant: only then is offline access asked for. false ends those that are kept. Not of `saml` and `apple`. */
+            token_storage?: boolean;
             /**
              * @description Whether what the provider says of sessions and accounts there (SSF, OpenID Connect back-channel logout, Okta Universal Logout) ends the sessions here that began through the connection: `push`: it sends them to `signals_url`; `poll`: they are fetched.
              * @enum {string}
@@ -8186,6 +8599,8 @@ export interface components {
              * @enum {string}
              */
             assertion_clients?: "authenticated" | "any";
+            /** @description Whether people’s tokens at the provider are kept for clients with a provider grant: only then is offline access asked for. false ends those that are kept. Not of `saml` and `apple`. */
+            token_storage?: boolean;
             /**
              * @description Whether what the provider says of sessions and accounts there (SSF, OpenID Connect back-channel logout, Okta Universal Logout) ends the sessions here that began through the connection: `push`: it sends them to `signals_url`; `poll`: they are fetched.
              * @enum {string}
@@ -8199,6 +8614,59 @@ export interface components {
             signals_poll_url?: string | null;
             /** @description With which signals are fetched (`Bearer`). Sealed; never shown. null takes it away. A `signals_poll_url` on another server says it anew: 422 without. */
             signals_token?: string | null;
+        };
+        provider_grant_create: {
+            data: {
+                /** @constant */
+                type: "provider_grant";
+                attributes: components["schemas"]["provider_grant_create_attributes"];
+                relationships: {
+                    /** @description Required. Who may. */
+                    client: {
+                        data: {
+                            /** @constant */
+                            type: "client";
+                            id: string;
+                        };
+                    };
+                    /** @description Required. Whose provider; its `token_storage` is on. */
+                    connection: {
+                        data: {
+                            /** @constant */
+                            type: "connection";
+                            /** Format: uuid */
+                            id: string;
+                        };
+                    };
+                };
+            };
+        };
+        provider_grant_create_attributes: {
+            /** @description The provider’s scopes that the client may ask for; taking one away ends the tokens that it has. */
+            scopes: string[];
+            /**
+             * @description `disabled`: it gets none.
+             * @enum {string}
+             */
+            status?: "enabled" | "disabled";
+        };
+        provider_grant_update: {
+            data: {
+                /** @constant */
+                type: "provider_grant";
+                /** Format: uuid */
+                id: string;
+                attributes?: components["schemas"]["provider_grant_update_attributes"];
+            };
+        };
+        provider_grant_update_attributes: {
+            /** @description The provider’s scopes that the client may ask for; taking one away ends the tokens that it has. */
+            scopes?: string[];
+            /**
+             * @description `disabled`: it gets none.
+             * @enum {string}
+             */
+            status?: "enabled" | "disabled";
         };
         organization_create: {
             data: {
@@ -8605,7 +9073,7 @@ export interface components {
              */
             url: string;
             /** @description Event types by name. `*` stands for all that `GET /api/event_types` lists without a filter, but for `token.issued`; the rest come by name only. */
-            events: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
+            events: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "provider_token.lost")[];
             /** @description For administrators; null = none. */
             description?: string | null;
             /**
@@ -8632,7 +9100,7 @@ export interface components {
              */
             url?: string;
             /** @description Event types by name. `*` stands for all that `GET /api/event_types` lists without a filter, but for `token.issued`; the rest come by name only. */
-            events?: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
+            events?: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "provider_token.lost")[];
             /** @description For administrators; null = none. */
             description?: string | null;
             /**
@@ -9072,7 +9540,7 @@ export interface components {
              * @description The mail.
              * @enum {string}
              */
-            name: "register_code" | "account_exists" | "password_reset_code" | "sign_in_code" | "sign_in_elsewhere" | "password_changed" | "password_reset_done" | "email_change_code" | "email_changed" | "account_deletion_requested" | "account_deleted" | "account_kept" | "address_proven" | "account_linked" | "new_sign_in" | "agent_allowed" | "authorization_ended" | "sign_in_methods" | "primary_domain" | "domain_verified" | "organization_invitation" | "domain_record_missing";
+            name: "register_code" | "account_exists" | "password_reset_code" | "sign_in_code" | "sign_in_elsewhere" | "password_changed" | "password_reset_done" | "email_change_code" | "email_changed" | "account_deletion_requested" | "account_deleted" | "account_kept" | "address_proven" | "account_linked" | "provider_access_lost" | "new_sign_in" | "agent_allowed" | "authorization_ended" | "sign_in_methods" | "primary_domain" | "domain_verified" | "organization_invitation" | "domain_record_missing";
             /** @description The language of its readers, a tag (BCP 47) such as `de` or `pt-BR`; null = people whose language has no template. */
             locale?: string | null;
             /** @description The subject: variables, but neither codes nor addresses. */
@@ -9994,6 +10462,18 @@ export interface components {
             /** Format: date-time */
             deprovisioned_at: string;
         };
+        provider_token_lost_data: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            user_id: string;
+            client_id: string;
+            /** Format: uuid */
+            connection_id: string;
+            scopes: string[];
+            /** Format: date-time */
+            lost_at: string;
+        };
         user_list: {
             jsonapi: {
                 /** @constant */
@@ -10152,6 +10632,21 @@ export interface components {
                     data?: {
                         /** @constant */
                         type: "identity";
+                        /** Format: uuid */
+                        id: string;
+                    }[];
+                };
+                /** @description What clients have of those accounts. */
+                provider_tokens?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "provider_token";
                         /** Format: uuid */
                         id: string;
                     }[];
@@ -10577,6 +11072,130 @@ export interface components {
                         /** @constant */
                         type: "user";
                         /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+                /** @description Where the account is. */
+                connection?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "connection";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+                /** @description The environment that it belongs to. */
+                environment?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "environment";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+            };
+            links?: {
+                /** Format: uri-reference */
+                self: string;
+            };
+            meta: {
+                version: number;
+            };
+        };
+        provider_token_list: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self: string;
+                /** Format: uri-reference */
+                first: string;
+                prev: string | null;
+                next: string | null;
+                /** Format: uri-reference */
+                describedby: string;
+            };
+            data: components["schemas"]["provider_token"][];
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            meta: {
+                page: {
+                    size: number;
+                };
+            };
+        };
+        /** @description What clients have of people’s accounts at providers. They come about at sign-ins and on the page where a person allows it; the tokens themselves are never shown. */
+        provider_token: {
+            /** @constant */
+            type: "provider_token";
+            /** Format: uuid */
+            id: string;
+            attributes: {
+                /** @description What the provider granted. */
+                scopes?: string[];
+                /**
+                 * @description `lost`: ended here or at the provider; the person has to allow it once more.
+                 * @enum {string}
+                 */
+                status?: "live" | "lost";
+                /** Format: date-time */
+                granted_at?: string;
+                /** @description When the client last got it, to the hour; null = never. */
+                last_used_at?: string | null;
+                /**
+                 * Format: date-time
+                 * @description When it was made.
+                 */
+                created_at?: string;
+                /**
+                 * Format: date-time
+                 * @description When it last changed; at first the same as created_at.
+                 */
+                updated_at?: string;
+            };
+            relationships?: {
+                /** @description Whose account at the provider it is of. */
+                user?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "user";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+                /** @description Who gets it. */
+                client?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "client";
                         id: string;
                     } | null;
                 };
@@ -11567,6 +12186,8 @@ export interface components {
                  * @enum {string}
                  */
                 assertion_clients?: "authenticated" | "any";
+                /** @description Whether people’s tokens at the provider are kept for clients with a provider grant: only then is offline access asked for. false ends those that are kept. Not of `saml` and `apple`. */
+                token_storage?: boolean;
                 /**
                  * @description Whether what the provider says of sessions and accounts there (SSF, OpenID Connect back-channel logout, Okta Universal Logout) ends the sessions here that began through the connection: `push`: it sends them to `signals_url`; `poll`: they are fetched.
                  * @enum {string}
@@ -11643,7 +12264,7 @@ export interface components {
                 version: number;
             };
         };
-        consent_document: {
+        provider_token_document: {
             jsonapi: {
                 /** @constant */
                 version: "1.1";
@@ -11658,7 +12279,7 @@ export interface components {
                 type: string;
                 id: string;
             }[];
-            data: components["schemas"]["consent"];
+            data: components["schemas"]["provider_token"];
         };
         /** @description Applications and services that get tokens. The id is the client_id; names are those of RFC 7591. */
         client: {
@@ -11914,6 +12535,21 @@ export interface components {
                         id: string;
                     }[];
                 };
+                /** @description Which tokens of people at providers it may have. */
+                provider_grants?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "provider_grant";
+                        /** Format: uuid */
+                        id: string;
+                    }[];
+                };
                 /** @description Which workloads are the client without a secret. */
                 federated_credentials?: {
                     links?: {
@@ -11967,6 +12603,23 @@ export interface components {
             meta: {
                 version: number;
             };
+        };
+        consent_document: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self?: string;
+                /** Format: uri-reference */
+                describedby?: string;
+            };
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            data: components["schemas"]["consent"];
         };
         authorization_document: {
             jsonapi: {
@@ -12565,6 +13218,21 @@ export interface components {
                             id: string;
                         }[];
                     };
+                    /** @description Which tokens of people at providers it may have. */
+                    provider_grants?: {
+                        links?: {
+                            /** Format: uri-reference */
+                            self: string;
+                            /** Format: uri-reference */
+                            related: string;
+                        };
+                        data?: {
+                            /** @constant */
+                            type: "provider_grant";
+                            /** Format: uuid */
+                            id: string;
+                        }[];
+                    };
                     /** @description Which workloads are the client without a secret. */
                     federated_credentials?: {
                         links?: {
@@ -12914,6 +13582,21 @@ export interface components {
                             id: string;
                         }[];
                     };
+                    /** @description Which tokens of people at providers it may have. */
+                    provider_grants?: {
+                        links?: {
+                            /** Format: uri-reference */
+                            self: string;
+                            /** Format: uri-reference */
+                            related: string;
+                        };
+                        data?: {
+                            /** @constant */
+                            type: "provider_grant";
+                            /** Format: uuid */
+                            id: string;
+                        }[];
+                    };
                     /** @description Which workloads are the client without a secret. */
                     federated_credentials?: {
                         links?: {
@@ -13220,6 +13903,111 @@ export interface components {
                     data?: {
                         /** @constant */
                         type: "role";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+                /** @description The environment that it belongs to. */
+                environment?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "environment";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+            };
+            links?: {
+                /** Format: uri-reference */
+                self: string;
+            };
+            meta: {
+                version: number;
+            };
+        };
+        provider_grant_list: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self: string;
+                /** Format: uri-reference */
+                first: string;
+                prev: string | null;
+                next: string | null;
+                /** Format: uri-reference */
+                describedby: string;
+            };
+            data: components["schemas"]["provider_grant"][];
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            meta: {
+                page: {
+                    size: number;
+                };
+            };
+        };
+        /** @description Which access tokens of people at a connection’s provider a client may have, by token exchange; the people are asked. */
+        provider_grant: {
+            /** @constant */
+            type: "provider_grant";
+            /** Format: uuid */
+            id: string;
+            attributes: {
+                /** @description The provider’s scopes that the client may ask for; taking one away ends the tokens that it has. */
+                scopes?: string[];
+                /**
+                 * @description `disabled`: it gets none.
+                 * @enum {string}
+                 */
+                status?: "enabled" | "disabled";
+                /**
+                 * Format: date-time
+                 * @description When it was made.
+                 */
+                created_at?: string;
+                /**
+                 * Format: date-time
+                 * @description When it last changed; at first the same as created_at.
+                 */
+                updated_at?: string;
+            };
+            relationships?: {
+                /** @description Who may. */
+                client?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "client";
+                        id: string;
+                    } | null;
+                };
+                /** @description Whose provider; its `token_storage` is on. */
+                connection?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "connection";
                         /** Format: uuid */
                         id: string;
                     } | null;
@@ -14220,6 +15008,23 @@ export interface components {
             meta: {
                 login_url: string;
             };
+        };
+        provider_grant_document: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self?: string;
+                /** Format: uri-reference */
+                describedby?: string;
+            };
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            data: components["schemas"]["provider_grant"];
         };
         organization_list: {
             jsonapi: {
@@ -17272,7 +18077,7 @@ export interface components {
                  * @description The mail.
                  * @enum {string}
                  */
-                name?: "register_code" | "account_exists" | "password_reset_code" | "sign_in_code" | "sign_in_elsewhere" | "password_changed" | "password_reset_done" | "email_change_code" | "email_changed" | "account_deletion_requested" | "account_deleted" | "account_kept" | "address_proven" | "account_linked" | "new_sign_in" | "agent_allowed" | "authorization_ended" | "sign_in_methods" | "primary_domain" | "domain_verified" | "organization_invitation" | "domain_record_missing";
+                name?: "register_code" | "account_exists" | "password_reset_code" | "sign_in_code" | "sign_in_elsewhere" | "password_changed" | "password_reset_done" | "email_change_code" | "email_changed" | "account_deletion_requested" | "account_deleted" | "account_kept" | "address_proven" | "account_linked" | "provider_access_lost" | "new_sign_in" | "agent_allowed" | "authorization_ended" | "sign_in_methods" | "primary_domain" | "domain_verified" | "organization_invitation" | "domain_record_missing";
                 /** @description The language of its readers, a tag (BCP 47) such as `de` or `pt-BR`; null = people whose language has no template. */
                 locale?: string | null;
                 /** @description The subject: variables, but neither codes nor addresses. */
@@ -17571,7 +18376,7 @@ export interface components {
                  * @description Why.
                  * @enum {string}
                  */
-                rule?: "granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "outbound_scope_not_granted" | "outbound_grant_for_others" | "device_code_expired" | "rate_limited" | "refused";
+                rule?: "granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_provider_grant" | "provider_access_missing" | "provider_away" | "no_outbound_grant" | "outbound_scope_not_granted" | "outbound_grant_for_others" | "device_code_expired" | "rate_limited" | "refused";
                 /** @description The error code that was answered; null for what went on. */
                 error?: string | null;
                 /** @description The requests from the authorization on, as far as they are known to belong together; the last is the one that was refused. */
@@ -17582,7 +18387,7 @@ export interface components {
                     step: "pushed_authorization_request" | "authorize" | "provider" | "consent" | "device_authorization" | "token";
                     /** @enum {string} */
                     outcome: "accepted" | "narrowed" | "refused";
-                    rule: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "outbound_scope_not_granted" | "outbound_grant_for_others" | "device_code_expired" | "rate_limited" | "refused") | null;
+                    rule: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_provider_grant" | "provider_access_missing" | "provider_away" | "no_outbound_grant" | "outbound_scope_not_granted" | "outbound_grant_for_others" | "device_code_expired" | "rate_limited" | "refused") | null;
                     /** @description What the request said, and what it was compared with; never a code, token, verifier or password. */
                     detail: {
                         /** @description As it was received. */
@@ -18134,9 +18939,9 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at, email, last_name, last_login_at without filters, or with a range of that field alone; or narrow the list by filter[email] or filter[external_id]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "email" | "-email" | "last_name" | "-last_name" | "last_login_at" | "-last_login_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -18182,9 +18987,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -18228,9 +19033,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -18306,9 +19111,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -18354,9 +19159,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -18396,9 +19201,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -18438,9 +19243,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -18480,9 +19285,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -18522,9 +19327,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -18564,9 +19369,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -18606,9 +19411,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -18648,9 +19453,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -18979,7 +19784,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at, last_activity_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[ip_address]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "last_activity_at" | "-last_activity_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.authorizations" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
+                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.provider_tokens" | "clients.owner.authorizations" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[session]"?: ("ip_address" | "user_agent" | "status" | "authenticated_at" | "auth_time_known" | "signed_in_at" | "last_activity_at" | "expires_at" | "revoked_at" | "revoke_reason" | "amr" | "acr" | "provider_amr" | "provider_acr" | "device_client_id" | "created_at" | "updated_at" | "user" | "clients" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -19114,7 +19919,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[connection]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "connection" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
+                include?: ("user" | "connection" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
                 /** @description Only these fields. */
                 "fields[identity]"?: ("subject" | "email" | "proven" | "last_login_at" | "created_at" | "updated_at" | "user" | "connection" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -19227,6 +20032,141 @@ export interface operations {
             503: components["responses"]["error_503"];
         };
     };
+    get_user_provider_tokens: {
+        parameters: {
+            query?: {
+                /** @description Of one of these users (ids). Several mean any of them. */
+                "filter[user]"?: string[];
+                /** @description Of one of these clients (ids). Several mean any of them. */
+                "filter[client]"?: string[];
+                /** @description At one of these connections (ids). Several mean any of them. */
+                "filter[connection]"?: string[];
+                /** @description Live or lost. Several mean any of them. */
+                "filter[status]"?: ("live" | "lost")[];
+                /** @description When it was granted. */
+                "filter[granted_at][gte]"?: string;
+                /** @description When it was granted. */
+                "filter[granted_at][gt]"?: string;
+                /** @description When it was granted. */
+                "filter[granted_at][lt]"?: string;
+                /** @description When it was granted. */
+                "filter[granted_at][lte]"?: string;
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[client] or filter[connection]. */
+                sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("user" | "client" | "connection" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[provider_token]"?: ("scopes" | "status" | "granted_at" | "last_used_at" | "created_at" | "updated_at" | "user" | "client" | "connection" | "environment")[];
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of a user. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["provider_token_list"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_user_provider_tokens_linkage: {
+        parameters: {
+            query?: {
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of a user. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "provider_token";
+                            /** Format: uuid */
+                            id: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
     get_user_authorizations: {
         parameters: {
             query?: {
@@ -19251,7 +20191,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of granted_at, last_used_at, updated_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[client]. */
                 sort?: ("created_at" | "-created_at" | "granted_at" | "-granted_at" | "last_used_at" | "-last_used_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -19384,7 +20324,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of granted_at, updated_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[client]. */
                 sort?: ("created_at" | "-created_at" | "granted_at" | "-granted_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[consent]"?: ("scopes" | "resource_scopes" | "granted_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -20397,7 +21337,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at, last_used_at without filters, or with a range of that field alone; or narrow the list by filter[user]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "last_used_at" | "-last_used_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client")[];
+                include?: ("user" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client")[];
                 /** @description Only these fields. */
                 "fields[authenticator]"?: ("kind" | "name" | "status" | "rp_id" | "aaguid" | "transports" | "backup_eligible" | "backed_up" | "codes_left" | "last_used_at" | "expires_at" | "created_at" | "updated_at" | "user" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -20445,7 +21385,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client")[];
+                include?: ("user" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client")[];
                 /** @description Only these fields. */
                 "fields[authenticator]"?: ("kind" | "name" | "status" | "rp_id" | "aaguid" | "transports" | "backup_eligible" | "backed_up" | "codes_left" | "last_used_at" | "expires_at" | "created_at" | "updated_at" | "user" | "environment")[];
             };
@@ -20491,7 +21431,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client")[];
+                include?: ("user" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client")[];
                 /** @description Only these fields. */
                 "fields[authenticator]"?: ("kind" | "name" | "status" | "rp_id" | "aaguid" | "transports" | "backup_eligible" | "backed_up" | "codes_left" | "last_used_at" | "expires_at" | "created_at" | "updated_at" | "user" | "environment")[];
             };
@@ -20569,7 +21509,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client")[];
+                include?: ("user" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client")[];
                 /** @description Only these fields. */
                 "fields[authenticator]"?: ("kind" | "name" | "status" | "rp_id" | "aaguid" | "transports" | "backup_eligible" | "backed_up" | "codes_left" | "last_used_at" | "expires_at" | "created_at" | "updated_at" | "user" | "environment")[];
             };
@@ -20617,9 +21557,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -20873,7 +21813,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[connection]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "connection" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
+                include?: ("user" | "connection" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
                 /** @description Only these fields. */
                 "fields[identity]"?: ("subject" | "email" | "proven" | "last_login_at" | "created_at" | "updated_at" | "user" | "connection" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -20921,7 +21861,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "connection" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
+                include?: ("user" | "connection" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
                 /** @description Only these fields. */
                 "fields[identity]"?: ("subject" | "email" | "proven" | "last_login_at" | "created_at" | "updated_at" | "user" | "connection" | "environment")[];
             };
@@ -20999,9 +21939,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -21121,7 +22061,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "token_storage" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -21353,6 +22293,637 @@ export interface operations {
             503: components["responses"]["error_503"];
         };
     };
+    list_provider_tokens: {
+        parameters: {
+            query?: {
+                /** @description Of one of these users (ids). Several mean any of them. */
+                "filter[user]"?: string[];
+                /** @description Of one of these clients (ids). Several mean any of them. */
+                "filter[client]"?: string[];
+                /** @description At one of these connections (ids). Several mean any of them. */
+                "filter[connection]"?: string[];
+                /** @description Live or lost. Several mean any of them. */
+                "filter[status]"?: ("live" | "lost")[];
+                /** @description When it was granted. */
+                "filter[granted_at][gte]"?: string;
+                /** @description When it was granted. */
+                "filter[granted_at][gt]"?: string;
+                /** @description When it was granted. */
+                "filter[granted_at][lt]"?: string;
+                /** @description When it was granted. */
+                "filter[granted_at][lte]"?: string;
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[client] or filter[connection]. */
+                sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("user" | "client" | "connection" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[provider_token]"?: ("scopes" | "status" | "granted_at" | "last_used_at" | "created_at" | "updated_at" | "user" | "client" | "connection" | "environment")[];
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["provider_token_list"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_provider_token: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("user" | "client" | "connection" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[provider_token]"?: ("scopes" | "status" | "granted_at" | "last_used_at" | "created_at" | "updated_at" | "user" | "client" | "connection" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a provider token. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The resource. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["provider_token_document"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    revoke_provider_token: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("user" | "client" | "connection" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[provider_token]"?: ("scopes" | "status" | "granted_at" | "last_used_at" | "created_at" | "updated_at" | "user" | "client" | "connection" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a provider token. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["provider_token_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_provider_token_user: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                /** @description Only these fields. */
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a provider token. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["user"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_provider_token_user_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a provider token. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "user";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_provider_token_client: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a provider token. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["client"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_provider_token_client_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a provider token. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "client";
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_provider_token_connection: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "token_storage" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a provider token. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["connection"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_provider_token_connection_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a provider token. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "connection";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_provider_token_environment: {
+        parameters: {
+            query?: {
+                /** @description Only these fields. */
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a provider token. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["environment"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_provider_token_environment_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a provider token. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "environment";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
     list_consents: {
         parameters: {
             query?: {
@@ -21373,7 +22944,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of granted_at, updated_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[client]. */
                 sort?: ("created_at" | "-created_at" | "granted_at" | "-granted_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[consent]"?: ("scopes" | "resource_scopes" | "granted_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -21421,7 +22992,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[consent]"?: ("scopes" | "resource_scopes" | "granted_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
             };
@@ -21499,9 +23070,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -21619,9 +23190,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -21876,7 +23447,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of granted_at, last_used_at, updated_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[client]. */
                 sort?: ("created_at" | "-created_at" | "granted_at" | "-granted_at" | "last_used_at" | "-last_used_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -21924,7 +23495,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
             };
@@ -21970,7 +23541,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
             };
@@ -22012,7 +23583,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
             };
@@ -22054,7 +23625,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
             };
@@ -22096,9 +23667,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -22216,9 +23787,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -22994,9 +24565,9 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at, email, last_name, last_login_at without filters, or with a range of that field alone; or narrow the list by filter[email] or filter[external_id]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "email" | "-email" | "last_name" | "-last_name" | "last_login_at" | "-last_login_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -23942,9 +25513,9 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -23990,9 +25561,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -24036,9 +25607,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -24114,9 +25685,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -24162,9 +25733,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -24204,9 +25775,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -24246,9 +25817,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -24288,9 +25859,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -24416,7 +25987,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -24541,7 +26112,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -24654,6 +26225,131 @@ export interface operations {
             503: components["responses"]["error_503"];
         };
     };
+    get_client_provider_grants: {
+        parameters: {
+            query?: {
+                /** @description Of one of these clients (ids). Several mean any of them. */
+                "filter[client]"?: string[];
+                /** @description For one of these connections (ids). Several mean any of them. */
+                "filter[connection]"?: string[];
+                /** @description Enabled or disabled. Several mean any of them. */
+                "filter[status]"?: ("enabled" | "disabled")[];
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
+                sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "connection" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[provider_grant]"?: ("scopes" | "status" | "created_at" | "updated_at" | "client" | "connection" | "environment")[];
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of a client. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["provider_grant_list"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_client_provider_grants_linkage: {
+        parameters: {
+            query?: {
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of a client. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "provider_grant";
+                            /** Format: uuid */
+                            id: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
     get_client_federated_credentials: {
         parameters: {
             query?: {
@@ -24664,7 +26360,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -24795,7 +26491,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "token_storage" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -25174,7 +26870,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -25222,7 +26918,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
             };
@@ -25268,7 +26964,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
             };
@@ -25346,7 +27042,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
             };
@@ -25394,9 +27090,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -26263,7 +27959,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -26504,7 +28200,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -26552,7 +28248,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
             };
@@ -26598,7 +28294,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
             };
@@ -26676,7 +28372,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "trusted_issuer" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[federated_credential]"?: ("audience" | "claims" | "created_at" | "updated_at" | "client" | "trusted_issuer" | "environment")[];
             };
@@ -26724,9 +28420,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -27440,7 +29136,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                include?: ("client" | "api_resource" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[client_grant]"?: ("scopes" | "subject_type" | "token_exchange" | "subject_audiences" | "assertions" | "created_at" | "updated_at" | "client" | "api_resource" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -27681,7 +29377,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.authorizations" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.provider_tokens" | "sign_in_client.owner.authorizations" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -27729,7 +29425,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.authorizations" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.provider_tokens" | "sign_in_client.owner.authorizations" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
             };
@@ -27775,7 +29471,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.authorizations" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.provider_tokens" | "sign_in_client.owner.authorizations" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
             };
@@ -27853,7 +29549,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.authorizations" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.provider_tokens" | "sign_in_client.owner.authorizations" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
             };
@@ -27901,9 +29597,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -28028,7 +29724,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -28271,7 +29967,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -28319,7 +30015,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
             };
@@ -28365,7 +30061,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
             };
@@ -28443,7 +30139,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
+                include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
             };
@@ -28491,9 +30187,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -28610,7 +30306,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.authorizations" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
+                include?: ("sign_in_client" | "sign_in_client.owner" | "sign_in_client.client_grants" | "sign_in_client.federated_credentials" | "sign_in_client.connections" | "sign_in_client.owner.roles" | "sign_in_client.owner.identities" | "sign_in_client.owner.provider_tokens" | "sign_in_client.owner.authorizations" | "sign_in_client.owner.consents" | "sign_in_client.client_grants.client" | "sign_in_client.client_grants.api_resource" | "sign_in_client.federated_credentials.client" | "sign_in_client.federated_credentials.trusted_issuer" | "sign_in_client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[external_server]"?: ("name" | "issuer" | "audiences" | "resources" | "include_email" | "tenant" | "aud_tenant" | "lifetime" | "signing_alg" | "require_proof" | "status" | "created_at" | "updated_at" | "sign_in_client" | "outbound_grants" | "environment")[];
             };
@@ -29222,7 +30918,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "token_storage" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -29270,7 +30966,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "token_storage" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -29316,7 +31012,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "token_storage" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -29394,7 +31090,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "token_storage" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -29442,7 +31138,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "token_storage" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -29484,7 +31180,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "token_storage" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -29706,6 +31402,591 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The id of a connection. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "environment";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    list_provider_grants: {
+        parameters: {
+            query?: {
+                /** @description Of one of these clients (ids). Several mean any of them. */
+                "filter[client]"?: string[];
+                /** @description For one of these connections (ids). Several mean any of them. */
+                "filter[connection]"?: string[];
+                /** @description Enabled or disabled. Several mean any of them. */
+                "filter[status]"?: ("enabled" | "disabled")[];
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
+                sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "connection" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[provider_grant]"?: ("scopes" | "status" | "created_at" | "updated_at" | "client" | "connection" | "environment")[];
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["provider_grant_list"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    create_provider_grant: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "connection" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[provider_grant]"?: ("scopes" | "status" | "created_at" | "updated_at" | "client" | "connection" | "environment")[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/vnd.api+json": components["schemas"]["provider_grant_create"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    /** @description Where the new resource is. */
+                    Location: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["provider_grant_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            413: components["responses"]["error_413"];
+            415: components["responses"]["error_415"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_provider_grant: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "connection" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[provider_grant]"?: ("scopes" | "status" | "created_at" | "updated_at" | "client" | "connection" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a provider grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The resource. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["provider_grant_document"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    delete_provider_grant: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a provider grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; there is nothing to show. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    update_provider_grant: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("client" | "connection" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "connection.organization" | "connection.organization.default_roles" | "connection.organization.domains" | "connection.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[provider_grant]"?: ("scopes" | "status" | "created_at" | "updated_at" | "client" | "connection" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a provider grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/vnd.api+json": components["schemas"]["provider_grant_update"];
+            };
+        };
+        responses: {
+            /** @description As it is now. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["provider_grant_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            413: components["responses"]["error_413"];
+            415: components["responses"]["error_415"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_provider_grant_client: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a provider grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["client"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_provider_grant_client_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a provider grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "client";
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_provider_grant_connection: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "token_storage" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a provider grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["connection"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_provider_grant_connection_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a provider grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "connection";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_provider_grant_environment: {
+        parameters: {
+            query?: {
+                /** @description Only these fields. */
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of a provider grant. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["environment"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_provider_grant_environment_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a provider grant. */
                 id: string;
             };
             cookie?: never;
@@ -30271,7 +32552,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
+                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[organization_membership]"?: ("status" | "source" | "created_at" | "updated_at" | "organization" | "user" | "roles" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -30527,7 +32808,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "token_storage" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -30772,7 +33053,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
+                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[organization_membership]"?: ("status" | "source" | "created_at" | "updated_at" | "organization" | "user" | "roles" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -30820,7 +33101,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
+                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[organization_membership]"?: ("status" | "source" | "created_at" | "updated_at" | "organization" | "user" | "roles" | "environment")[];
             };
@@ -30866,7 +33147,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
+                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[organization_membership]"?: ("status" | "source" | "created_at" | "updated_at" | "organization" | "user" | "roles" | "environment")[];
             };
@@ -30944,7 +33225,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
+                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[organization_membership]"?: ("status" | "source" | "created_at" | "updated_at" | "organization" | "user" | "roles" | "environment")[];
             };
@@ -30992,7 +33273,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
+                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[organization_membership]"?: ("status" | "source" | "created_at" | "updated_at" | "organization" | "user" | "roles" | "environment")[];
             };
@@ -31034,7 +33315,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
+                include?: ("organization" | "user" | "roles" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles")[];
                 /** @description Only these fields. */
                 "fields[organization_membership]"?: ("status" | "source" | "created_at" | "updated_at" | "organization" | "user" | "roles" | "environment")[];
             };
@@ -31196,9 +33477,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -31707,7 +33988,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at without filters, or with a range of that field alone; or narrow the list by filter[email]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.authorizations" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.authorizations.user" | "inviter.authorizations.client" | "inviter.consents.user" | "inviter.consents.client")[];
+                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.provider_tokens" | "inviter.authorizations" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.provider_tokens.user" | "inviter.provider_tokens.client" | "inviter.provider_tokens.connection" | "inviter.authorizations.user" | "inviter.authorizations.client" | "inviter.consents.user" | "inviter.consents.client")[];
                 /** @description Only these fields. */
                 "fields[organization_invitation]"?: ("email" | "status" | "sent_at" | "expires_at" | "created_at" | "updated_at" | "organization" | "roles" | "client" | "inviter" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -31755,7 +34036,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.authorizations" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.authorizations.user" | "inviter.authorizations.client" | "inviter.consents.user" | "inviter.consents.client")[];
+                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.provider_tokens" | "inviter.authorizations" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.provider_tokens.user" | "inviter.provider_tokens.client" | "inviter.provider_tokens.connection" | "inviter.authorizations.user" | "inviter.authorizations.client" | "inviter.consents.user" | "inviter.consents.client")[];
                 /** @description Only these fields. */
                 "fields[organization_invitation]"?: ("email" | "status" | "sent_at" | "expires_at" | "created_at" | "updated_at" | "organization" | "roles" | "client" | "inviter" | "environment")[];
             };
@@ -31801,7 +34082,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.authorizations" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.authorizations.user" | "inviter.authorizations.client" | "inviter.consents.user" | "inviter.consents.client")[];
+                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.provider_tokens" | "inviter.authorizations" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.provider_tokens.user" | "inviter.provider_tokens.client" | "inviter.provider_tokens.connection" | "inviter.authorizations.user" | "inviter.authorizations.client" | "inviter.consents.user" | "inviter.consents.client")[];
                 /** @description Only these fields. */
                 "fields[organization_invitation]"?: ("email" | "status" | "sent_at" | "expires_at" | "created_at" | "updated_at" | "organization" | "roles" | "client" | "inviter" | "environment")[];
             };
@@ -31847,7 +34128,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.authorizations" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.authorizations.user" | "inviter.authorizations.client" | "inviter.consents.user" | "inviter.consents.client")[];
+                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.provider_tokens" | "inviter.authorizations" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.provider_tokens.user" | "inviter.provider_tokens.client" | "inviter.provider_tokens.connection" | "inviter.authorizations.user" | "inviter.authorizations.client" | "inviter.consents.user" | "inviter.consents.client")[];
                 /** @description Only these fields. */
                 "fields[organization_invitation]"?: ("email" | "status" | "sent_at" | "expires_at" | "created_at" | "updated_at" | "organization" | "roles" | "client" | "inviter" | "environment")[];
             };
@@ -31889,7 +34170,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.authorizations" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.authorizations.user" | "inviter.authorizations.client" | "inviter.consents.user" | "inviter.consents.client")[];
+                include?: ("organization" | "roles" | "client" | "inviter" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "inviter.roles" | "inviter.identities" | "inviter.provider_tokens" | "inviter.authorizations" | "inviter.consents" | "inviter.roles.permissions" | "inviter.identities.user" | "inviter.identities.connection" | "inviter.provider_tokens.user" | "inviter.provider_tokens.client" | "inviter.provider_tokens.connection" | "inviter.authorizations.user" | "inviter.authorizations.client" | "inviter.consents.user" | "inviter.consents.client")[];
                 /** @description Only these fields. */
                 "fields[organization_invitation]"?: ("email" | "status" | "sent_at" | "expires_at" | "created_at" | "updated_at" | "organization" | "roles" | "client" | "inviter" | "environment")[];
             };
@@ -32178,9 +34459,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -32297,9 +34578,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -32927,7 +35208,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "token_storage" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -34915,7 +37196,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("organization" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
+                "fields[connection]"?: ("name" | "display_name" | "strategy" | "provider_client_id" | "status" | "issuer" | "authorization_endpoint" | "token_endpoint" | "userinfo_endpoint" | "jwks_uri" | "scopes" | "claim_mapping" | "options" | "allow_registration" | "account_linking" | "profile_sync" | "domains" | "required" | "trusted" | "second_factor" | "trusted_acr_values" | "assertions" | "assertion_issuer" | "assertion_jwks_uri" | "assertion_tenant" | "assertion_reuse" | "assertion_clients" | "token_storage" | "signals" | "signals_issuer" | "signals_audience" | "signals_poll_url" | "has_client_secret" | "has_signals_token" | "generation" | "callback_url" | "login_url" | "signals_url" | "metadata_url" | "created_at" | "updated_at" | "organization" | "environment")[];
             };
             header?: never;
             path: {
@@ -35175,7 +37456,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at, last_activity_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[ip_address]. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "last_activity_at" | "-last_activity_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.authorizations" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
+                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.provider_tokens" | "clients.owner.authorizations" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[session]"?: ("ip_address" | "user_agent" | "status" | "authenticated_at" | "auth_time_known" | "signed_in_at" | "last_activity_at" | "expires_at" | "revoked_at" | "revoke_reason" | "amr" | "acr" | "provider_amr" | "provider_acr" | "device_client_id" | "created_at" | "updated_at" | "user" | "clients" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -35223,7 +37504,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.authorizations" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
+                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.provider_tokens" | "clients.owner.authorizations" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[session]"?: ("ip_address" | "user_agent" | "status" | "authenticated_at" | "auth_time_known" | "signed_in_at" | "last_activity_at" | "expires_at" | "revoked_at" | "revoke_reason" | "amr" | "acr" | "provider_amr" | "provider_acr" | "device_client_id" | "created_at" | "updated_at" | "user" | "clients" | "environment")[];
             };
@@ -35301,7 +37582,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.authorizations" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
+                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.provider_tokens" | "clients.owner.authorizations" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[session]"?: ("ip_address" | "user_agent" | "status" | "authenticated_at" | "auth_time_known" | "signed_in_at" | "last_activity_at" | "expires_at" | "revoked_at" | "revoke_reason" | "amr" | "acr" | "provider_amr" | "provider_acr" | "device_client_id" | "created_at" | "updated_at" | "user" | "clients" | "environment")[];
             };
@@ -35343,7 +37624,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.authorizations" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
+                include?: ("user" | "clients" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "clients.owner" | "clients.client_grants" | "clients.federated_credentials" | "clients.connections" | "clients.owner.roles" | "clients.owner.identities" | "clients.owner.provider_tokens" | "clients.owner.authorizations" | "clients.owner.consents" | "clients.client_grants.client" | "clients.client_grants.api_resource" | "clients.federated_credentials.client" | "clients.federated_credentials.trusted_issuer" | "clients.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[session]"?: ("ip_address" | "user_agent" | "status" | "authenticated_at" | "auth_time_known" | "signed_in_at" | "last_activity_at" | "expires_at" | "revoked_at" | "revoke_reason" | "amr" | "acr" | "provider_amr" | "provider_acr" | "device_client_id" | "created_at" | "updated_at" | "user" | "clients" | "environment")[];
             };
@@ -35385,9 +37666,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("roles" | "identities" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
                 /** @description Only these fields. */
-                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "authorizations" | "consents" | "environment")[];
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
             };
             header?: never;
             path: {
@@ -35531,9 +37812,9 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -35767,7 +38048,7 @@ export interface operations {
                 /** @description Enabled or disabled. Several mean any of them. */
                 "filter[status]"?: ("enabled" | "disabled")[];
                 /** @description Subscribes to one of these by name. Several mean any of them. */
-                "filter[events]"?: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
+                "filter[events]"?: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "provider_token.lost")[];
                 /** @description Name or URL holds each of these words, in any case; words of one or two characters are what a word begins with. Or the whole id. */
                 "filter[search]"?: string;
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
@@ -36117,7 +38398,7 @@ export interface operations {
                 /** @description What became of it. Several mean any of them. */
                 "filter[status]"?: ("pending" | "retrying" | "succeeded" | "failed")[];
                 /** @description Of one of these event types. Several mean any of them. */
-                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
+                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "provider_token.lost")[];
                 /** @description Of one of these events. Several mean any of them. */
                 "filter[event_id]"?: string[];
                 /** @description What caused it. Several mean any of them. */
@@ -36374,7 +38655,7 @@ export interface operations {
                 /** @description What became of it. Several mean any of them. */
                 "filter[status]"?: ("pending" | "retrying" | "succeeded" | "failed")[];
                 /** @description Of one of these event types. Several mean any of them. */
-                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
+                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "provider_token.lost")[];
                 /** @description Of one of these events. Several mean any of them. */
                 "filter[event_id]"?: string[];
                 /** @description What caused it. Several mean any of them. */
@@ -36881,7 +39162,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description About one of these kinds of record; with those that a webhook gets by name only. Several mean any of them. */
-                "filter[group]"?: ("user" | "role" | "permission" | "client" | "token" | "signing_key" | "environment" | "custom_domain" | "webhook" | "session" | "login" | "password" | "authenticator" | "agents" | "connection" | "organizations")[];
+                "filter[group]"?: ("user" | "role" | "permission" | "client" | "token" | "signing_key" | "environment" | "custom_domain" | "webhook" | "session" | "login" | "password" | "authenticator" | "agents" | "connection" | "organizations" | "provider_token")[];
                 /** @description The order, most important first; `-` for descending. name unless given. */
                 sort?: ("name" | "-name")[];
                 /** @description Only these fields. */
@@ -36975,7 +39256,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Of one of these event types. Several mean any of them. */
-                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned")[];
+                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "provider_token.lost")[];
                 /** @description The order, most important first; `-` for descending. -position unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by position, with any filters. */
                 sort?: ("position" | "-position")[];
                 /** @description Only these fields. */
@@ -38647,7 +40928,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description One of these events. Several mean any of them. */
-                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "authorization.blocked" | "authorization.unblocked" | "authorization.expired" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "assertion.issued" | "assertion.redeemed" | "assertion.refused" | "signal.received" | "signal.refused" | "assertion.replayed" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
+                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "authorization.blocked" | "authorization.unblocked" | "authorization.expired" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "assertion.issued" | "assertion.redeemed" | "provider_token.handed_out" | "assertion.refused" | "signal.received" | "signal.refused" | "assertion.replayed" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
                 /** @description One of these severities. Several mean any of them. */
                 "filter[severity]"?: ("info" | "warning" | "critical")[];
                 /** @description Done, denied, or failed. Several mean any of them. */
@@ -39295,7 +41576,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[signal_stream]"?: ("description" | "events_requested" | "method" | "endpoint_url" | "has_authorization" | "status" | "status_reason" | "paused_by" | "lag_seconds" | "last_sent_at" | "last_error" | "last_response_status" | "failed_attempt_count" | "created_at" | "updated_at" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -39343,7 +41624,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[signal_stream]"?: ("description" | "events_requested" | "method" | "endpoint_url" | "has_authorization" | "status" | "status_reason" | "paused_by" | "lag_seconds" | "last_sent_at" | "last_error" | "last_response_status" | "failed_attempt_count" | "created_at" | "updated_at" | "client" | "environment")[];
             };
@@ -39421,7 +41702,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[signal_stream]"?: ("description" | "events_requested" | "method" | "endpoint_url" | "has_authorization" | "status" | "status_reason" | "paused_by" | "lag_seconds" | "last_sent_at" | "last_error" | "last_response_status" | "failed_attempt_count" | "created_at" | "updated_at" | "client" | "environment")[];
             };
@@ -39463,7 +41744,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[signal_stream]"?: ("description" | "events_requested" | "method" | "endpoint_url" | "has_authorization" | "status" | "status_reason" | "paused_by" | "lag_seconds" | "last_sent_at" | "last_error" | "last_response_status" | "failed_attempt_count" | "created_at" | "updated_at" | "client" | "environment")[];
             };
@@ -39505,9 +41786,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -39742,7 +42023,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The mail. Several mean any of them. */
-                "filter[name]"?: ("register_code" | "account_exists" | "password_reset_code" | "sign_in_code" | "sign_in_elsewhere" | "password_changed" | "password_reset_done" | "email_change_code" | "email_changed" | "account_deletion_requested" | "account_deleted" | "account_kept" | "address_proven" | "account_linked" | "new_sign_in" | "agent_allowed" | "authorization_ended" | "sign_in_methods" | "primary_domain" | "domain_verified" | "organization_invitation" | "domain_record_missing")[];
+                "filter[name]"?: ("register_code" | "account_exists" | "password_reset_code" | "sign_in_code" | "sign_in_elsewhere" | "password_changed" | "password_reset_done" | "email_change_code" | "email_changed" | "account_deletion_requested" | "account_deleted" | "account_kept" | "address_proven" | "account_linked" | "provider_access_lost" | "new_sign_in" | "agent_allowed" | "authorization_ended" | "sign_in_methods" | "primary_domain" | "domain_verified" | "organization_invitation" | "domain_record_missing")[];
                 /** @description The language. Several mean any of them. */
                 "filter[locale]"?: string[];
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
@@ -40746,7 +43027,7 @@ export interface operations {
                 /** @description Meant one of these clients (ids). Several mean any of them. */
                 "filter[client]"?: string[];
                 /** @description Refused by one of these rules. Several mean any of them. */
-                "filter[rule]"?: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_outbound_grant" | "outbound_scope_not_granted" | "outbound_grant_for_others" | "device_code_expired" | "rate_limited" | "refused")[];
+                "filter[rule]"?: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_provider_grant" | "provider_access_missing" | "provider_away" | "no_outbound_grant" | "outbound_scope_not_granted" | "outbound_grant_for_others" | "device_code_expired" | "rate_limited" | "refused")[];
                 /** @description Refused at one of these steps. Several mean any of them. */
                 "filter[step]"?: ("pushed_authorization_request" | "authorize" | "provider" | "consent" | "device_authorization" | "token")[];
                 /** @description When. */
@@ -40760,7 +43041,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -occurred_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by occurred_at, with any filters. */
                 sort?: ("occurred_at" | "-occurred_at")[];
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[request_trace]"?: ("occurred_at" | "step" | "outcome" | "rule" | "error" | "steps" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
@@ -40808,7 +43089,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                include?: ("client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
                 "fields[request_trace]"?: ("occurred_at" | "step" | "outcome" | "rule" | "error" | "steps" | "client" | "environment")[];
             };
@@ -40854,9 +43135,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
-                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -44085,6 +46366,63 @@ export interface operations {
                     /** Format: uuid */
                     environment_id: string;
                     data: components["schemas"]["directory_user_deprovisioned_data"];
+                };
+            };
+        };
+        responses: {
+            /** @description Nobody listens here any more: the webhook is disabled. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or no answer within 10 s, counts as failed and is tried again up to 5 times. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_provider_token_lost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "provider_token.lost",
+                 *       "event_id": "0195e8a2-7115-7000-8000-000000000201",
+                 *       "timestamp": "2026-03-14T09:26:53.589Z",
+                 *       "environment_id": "0195e8a2-6f00-7000-8000-000000000001",
+                 *       "data": {
+                 *         "id": "0195e8a2-6f00-7000-8000-000000000141",
+                 *         "user_id": "0195e8a2-6f00-7000-8000-0000000000a1",
+                 *         "client_id": "notes",
+                 *         "connection_id": "0195e8a2-6f00-7000-8000-000000000131",
+                 *         "scopes": [
+                 *           "https://www.googleapis.com/auth/calendar.readonly"
+                 *         ],
+                 *         "lost_at": "2026-03-14T09:26:53.589Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    event: "provider_token.lost";
+                    /** Format: uuid */
+                    event_id: string;
+                    /** Format: date-time */
+                    timestamp: string;
+                    /** Format: uuid */
+                    environment_id: string;
+                    data: components["schemas"]["provider_token_lost_data"];
                 };
             };
         };

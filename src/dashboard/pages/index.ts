@@ -3,6 +3,8 @@ import { apiResourcesPresentation } from './apis/api-resources.js';
 import { clientGrantsPresentation } from './apis/client-grants.js';
 import { externalServersPresentation } from './agents/external-servers.js';
 import { outboundGrantsPresentation } from './agents/outbound-grants.js';
+import { providerGrantsPresentation } from './agents/provider-grants.js';
+import { providerTokensPresentation } from './users/provider-tokens.js';
 import { auditLogsPresentation } from './activity/audit-logs.js';
 import { authenticatorsPresentation } from './users/authenticators.js';
 import { signalStreamsPresentation } from './clients/signal-streams.js';
@@ -41,6 +43,7 @@ export const presentations: readonly Presentation[] = [
   sessionsPresentation,
   authenticatorsPresentation,
   identitiesPresentation,
+  providerTokensPresentation,
   consentsPresentation,
   authorizationsPresentation,
   userImportsPresentation,
@@ -77,5 +80,6 @@ export const presentations: readonly Presentation[] = [
   federatedCredentialsPresentation,
   externalServersPresentation,
   outboundGrantsPresentation,
+  providerGrantsPresentation,
   environmentsPresentation,
 ];

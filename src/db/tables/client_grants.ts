@@ -98,3 +98,11 @@ export async function removeScopeFromClientGrants(scope: Scope, api_resource_id:
     where environment_id = $1 and api_resource_id = $2 and $3 = any (scopes)`;
   await run(scope, { name: 'client_grants.remove_scope', text }, [api_resource_id, name, at]);
 }
+
+/** Identifiers of the API resources whose tokens the client may bring to an exchange of any of its grants. */
+export async function listSubjectAudiences(scope: Scope, client_id: string): Promise<string[]> {
+  const text = `select distinct audience from client_grants g, unnest(g.subject_audiences) audience
+    where g.environment_id = $1 and g.client_id = $2 and g.token_exchange <> 'none'`;
+  const rows = await run<{ audience: string }>(scope, { name: 'client_grants.subject_audiences', text }, [client_id]);
+  return rows.map(({ audience }) => audience);
+}

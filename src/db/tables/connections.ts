@@ -53,6 +53,8 @@ export type ConnectionRow = {
   assertion_reuse: (typeof assertionReuses)[number];
   /** Which clients may bring them without a key that they are bound to. */
   assertion_clients: (typeof assertionClients)[number];
+  /** Whether clients may have people's tokens at the provider, which are then kept. */
+  token_storage: boolean;
   /** Whether what the provider says of sessions and accounts there (SSF) ends what began through the connection: sent by it, or fetched. */
   signals: (typeof connectionSignals)[number];
   /** Their `iss` and `aud`; null: the issuer of the connection, and the address that takes them. */

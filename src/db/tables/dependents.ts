@@ -40,6 +40,7 @@ const dependents = {
     devices: { from: `devices d where d.environment_id = $1 and d.user_id = $2::uuid and d.expires_at > $3` },
     authorizations: rowsBy('authorizations', 'user_id'),
     consents: rowsBy('consents', 'user_id'),
+    provider_tokens: rowsBy('provider_tokens', 'user_id'),
     roles: rowsBy('user_roles', 'user_id'),
     memberships: rowsBy('organization_memberships', 'user_id'),
     directory_users: rowsBy('directory_users', 'user_id'),
@@ -78,6 +79,8 @@ const dependents = {
     consents: rowsBy('consents', 'client_id', '$2'),
     federated_credentials: rowsBy('federated_credentials', 'client_id', '$2'),
     outbound_grants: rowsBy('outbound_grants', 'client_id', '$2'),
+    provider_grants: rowsBy('provider_grants', 'client_id', '$2'),
+    provider_tokens: rowsBy('provider_tokens', 'client_id', '$2'),
     signal_streams: rowsBy('signal_streams', 'client_id', '$2'),
     // No index leads from a client to its tokens, for each would be written with every token: the look goes so far and no further.
     refresh_tokens: {
@@ -106,6 +109,18 @@ const dependents = {
   connections: {
     identities: rowsBy('identities', 'connection_id'),
     clients: rowsBy('client_connections', 'connection_id'),
+    provider_grants: rowsBy('provider_grants', 'connection_id'),
+    provider_tokens: rowsBy('provider_tokens', 'connection_id'),
+  },
+  provider_grants: {
+    provider_tokens: {
+      from: `provider_grants g
+             join provider_tokens t on t.environment_id = g.environment_id and t.client_id = g.client_id and t.connection_id = g.connection_id
+             where g.environment_id = $1 and g.id = $2::uuid`,
+    },
+  },
+  identities: {
+    provider_tokens: rowsBy('provider_tokens', 'identity_id'),
   },
   trusted_issuers: {
     federated_credentials: rowsBy('federated_credentials', 'trusted_issuer_id'),

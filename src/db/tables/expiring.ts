@@ -40,6 +40,7 @@ export const expiringTables = ({
   { name: 'events', column: 'occurred_at', keepSeconds: eventDays * day },
   { name: 'passcodes', column: 'created_at', keepSeconds: 2 * day },
   { name: 'backchannel_logouts', column: 'completed_at', keepSeconds: 7 * day },
+  { name: 'provider_token_revocations', column: 'completed_at', keepSeconds: 7 * day },
   // A sign-in may take an hour (see `http/request/return-to.ts`).
   { name: 'pushed_requests', column: 'expires_at', keepSeconds: 3600 },
   { name: 'registration_tokens', column: 'expires_at', keepSeconds: 30 * day },

@@ -25,6 +25,8 @@ export type IdentityWithConnection = KnownIdentity & {
   connection_display_name: string;
   connection_strategy: string;
   connection_status: 'enabled' | 'disabled';
+  /** Whether clients may have tokens of it. */
+  connection_token_storage: boolean;
 };
 
 /** The function of the database, which alone decides. */
@@ -55,6 +57,7 @@ export async function listIdentitiesOfUser(scope: Scope, user_id: string): Promi
       'c.display_name as connection_display_name',
       'c.strategy as connection_strategy',
       'c.status as connection_status',
+      'c.token_storage as connection_token_storage',
     );
   return rows as IdentityWithConnection[];
 }

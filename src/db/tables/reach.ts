@@ -97,8 +97,9 @@ export async function listReachOfClientGrants(scope: Scope, client_ids: readonly
        join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id, unnest(g.scopes) p(name)
      where g.environment_id = ? and g.client_id = any (?)
      union select 'users:write' from client_grants x where x.environment_id = ? and x.client_id = any (?) and (x.token_exchange <> 'none' or x.assertions)
-     union select 'users:write' from outbound_grants o where o.environment_id = ? and o.client_id = any (?)`,
-    [scope.environment_id, [...client_ids], scope.environment_id, [...client_ids], scope.environment_id, [...client_ids]],
+     union select 'users:write' from outbound_grants o where o.environment_id = ? and o.client_id = any (?)
+     union select 'users:write' from provider_grants t where t.environment_id = ? and t.client_id = any (?)`,
+    [1, 2, 3, 4].flatMap(() => [scope.environment_id, [...client_ids]]),
   );
 }
 

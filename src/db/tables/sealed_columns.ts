@@ -7,11 +7,13 @@ import { runSystem } from '../system.js';
  * authenticated data: `<table>/<value>`, bytes in hexadecimal.
  */
 export type SealedColumn = {
-  readonly table: (typeof sealPurposes)[number];
+  readonly table: (typeof sealPurposes)[number] | 'provider_token_revocations';
   readonly column: string;
   readonly key: string;
   readonly type: 'uuid' | 'text' | 'bytea';
   readonly aadColumn: string;
+  /** The table in their additional authenticated data, where they were sealed for another one. */
+  readonly aadTable?: (typeof sealPurposes)[number];
 };
 
 /** Every column with sealed values: what is sealed anew after a change of SECRET_KEY. A test compares this list with the schema. */
@@ -24,6 +26,23 @@ export const sealedColumns: readonly SealedColumn[] = [
   { table: 'log_streams', column: 'previous_secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'signal_streams', column: 'authorization_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'connections', column: 'provider_client_secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  { table: 'provider_tokens', column: 'tokens_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  {
+    table: 'provider_token_revocations',
+    column: 'tokens_sealed',
+    key: 'id',
+    type: 'uuid',
+    aadColumn: 'token_id',
+    aadTable: 'provider_tokens',
+  },
+  {
+    table: 'provider_token_revocations',
+    column: 'provider_client_secret_sealed',
+    key: 'id',
+    type: 'uuid',
+    aadColumn: 'connection_id',
+    aadTable: 'connections',
+  },
   { table: 'connections', column: 'signals_token_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'authenticators', column: 'secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'sign_ins', column: 'linking_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
@@ -44,8 +63,8 @@ export type StaleSealed = {
   readonly sealed: Buffer;
 };
 
-const aadOf = (table: SealedColumn['table'], belongs: string | Buffer): Aad =>
-  `${table}/${typeof belongs === 'string' ? belongs : belongs.toString('hex')}`;
+const aadOf = ({ table, aadTable = table as (typeof sealPurposes)[number] }: SealedColumn, belongs: string | Buffer): Aad =>
+  `${aadTable}/${typeof belongs === 'string' ? belongs : belongs.toString('hex')}`;
 
 /** Statement time-out in milliseconds: scanning a large table takes longer than a request may. */
 const patienceMs = 300_000;
@@ -73,9 +92,10 @@ export async function countSealedByKey(knex: Knex): Promise<Map<string, number>>
 /** Up to `limit` values of the column that don't begin with the present key's header, by row, from the one after `after` on. */
 export async function listStaleSealed(
   knex: Knex,
-  { table, column, key, type, aadColumn }: SealedColumn,
+  sealed: SealedColumn,
   { header, after, limit }: { header: Buffer; after: StaleSealed | null; limit: number },
 ): Promise<StaleSealed[]> {
+  const { table, column, key, type, aadColumn } = sealed;
   const text = `select environment_id, ${key} as row_key, ${column} as sealed, ${aadColumn} as belongs from ${table}
     where octet_length(${column}) > 0 and substring(${column} from 1 for octet_length($1::bytea)) <> $1::bytea
       and ($3::uuid is null or (environment_id, ${key}) > ($3::uuid, $4::${type}))
@@ -85,7 +105,7 @@ export async function listStaleSealed(
   const rows = await patient(knex, (trx) => runSystem<Row>(trx, { name: `sealed.stale.${table}.${column}`, text }, values));
   return rows.map(({ belongs, ...row }) => ({
     ...row,
-    aad: aadOf(table, belongs),
+    aad: aadOf(sealed, belongs),
   }));
 }
 
@@ -130,17 +150,14 @@ export async function listPrimaryPrivateKeys(
 }
 
 /** The newest values of the column, by how their rows are keyed; as stored, whichever key sealed them. */
-export async function sampleSealed(
-  knex: Knex,
-  { table, column, key, aadColumn }: SealedColumn,
-  limit: number,
-): Promise<{ aad: Aad; sealed: Buffer }[]> {
+export async function sampleSealed(knex: Knex, of: SealedColumn, limit: number): Promise<{ aad: Aad; sealed: Buffer }[]> {
+  const { table, column, key, aadColumn } = of;
   const text = `select ${column} as sealed, ${aadColumn} as belongs from ${table}
     where octet_length(${column}) > 0 order by environment_id desc, ${key} desc limit $1`;
   const rows = await runSystem<{ sealed: Buffer; belongs: string | Buffer }>(knex, { name: `sealed.sample.${table}.${column}`, text }, [
     limit,
   ]);
-  return rows.map(({ sealed, belongs }) => ({ sealed, aad: aadOf(table, belongs) }));
+  return rows.map(({ sealed, belongs }) => ({ sealed, aad: aadOf(of, belongs) }));
 }
 
 /** How many values of each column each key has sealed, by key id. For somebody who has set a limit to statements. */

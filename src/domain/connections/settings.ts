@@ -35,7 +35,7 @@ export type ConnectionInput = Partial<
     ConnectionRow,
     | 'name' | 'display_name' | 'strategy' | 'status' | 'provider_client_id' | 'issuer' | 'authorization_endpoint' | 'token_endpoint' | 'userinfo_endpoint'
     | 'jwks_uri' | 'scopes' | 'claim_mapping' | 'options' | 'allow_registration' | 'account_linking' | 'profile_sync' | 'domains' | 'required' | 'trusted'
-    | 'second_factor' | 'trusted_acr_values' | AssertionAttribute | SignalAttribute
+    | 'second_factor' | 'trusted_acr_values' | 'token_storage' | AssertionAttribute | SignalAttribute
   >
 > & { provider_client_secret?: string | null; signals_token?: string | null }; // prettier-ignore
 
@@ -76,6 +76,12 @@ const requiredProblems = (row: ConnectionRow): Problem[] =>
     ? [refused('domains', 'required', 'A connection that is required names the domains whose addresses sign in through it alone.')]
     : [];
 
+/** SAML has no tokens, and Apple no API that takes them. */
+const storageProblems = ({ token_storage, strategy }: ConnectionRow): Problem[] =>
+  token_storage && (strategy === 'saml' || strategy === 'apple')
+    ? [refused('token_storage', 'invalid_value', `The strategy ${strategy} gives no tokens that a client could use.`)]
+    : [];
+
 /** Everything that is invalid or contradictory about a connection. The provider isn't contacted (specification 8.1.2). */
 function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
   const present = (field: string) =>
@@ -94,6 +100,7 @@ function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: b
     ...listProblems(row),
     ...requiredProblems(row),
     ...assertionProblems(row),
+    ...storageProblems(row),
     ...signalProblems(row),
   ];
 }
@@ -125,6 +132,7 @@ const blank = {
   assertion_tenant: null,
   assertion_reuse: 'once',
   assertion_clients: 'authenticated',
+  token_storage: false,
   signals: 'off',
   signals_issuer: null,
   signals_audience: null,

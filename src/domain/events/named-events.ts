@@ -236,4 +236,9 @@ export const namedEvents = {
     description: 'A directory shuts a person out, or lets them go.',
     data: z.object({ ...directory_user, deprovisioned_at: time }),
   },
+  'provider_token.lost': {
+    description: 'A provider takes the refresh token no more by which a client had access to a user’s account there.',
+    details: 'The client gets no token until the person allows it again. One that is ended here has no event.',
+    data: z.object({ id: uuid, user_id: uuid, client_id: text, connection_id: uuid, scopes: z.array(text), lost_at: time }),
+  },
 } as const;

@@ -239,6 +239,14 @@ export const samples: { readonly [Type in EventType]: EventData<Type> } = {
     credentials_replaced: false,
     updated_by: administrator,
   },
+  'provider_token.lost': {
+    id: '0195e8a2-6f00-7000-8000-000000000141',
+    user_id,
+    client_id: 'notes',
+    connection_id: connection.id,
+    scopes: ['https://www.googleapis.com/auth/calendar.readonly'],
+    lost_at: at,
+  },
   'connection.deleted': { ...connection, deleted_by: administrator, deleted_at: at },
   ...organizationSamples,
 };

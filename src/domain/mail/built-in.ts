@@ -132,6 +132,12 @@ const wordings: Readonly<Record<MailName, (say: Say) => Wording>> = {
     details,
     `${say('mail.account_linked_not_you')}\n{{account_url}}`,
   ],
+  provider_access_lost: (say) => [
+    say('mail.provider_access_lost_subject'),
+    say('mail.provider_access_lost'),
+    details,
+    `${say('mail.provider_access_lost_again')}\n{{account_url}}`,
+  ],
   agent_allowed: (say) => [
     say('mail.agent_allowed_subject'),
     say('mail.agent_allowed'),

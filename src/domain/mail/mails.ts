@@ -178,6 +178,12 @@ export const mails = {
     },
     needed: ['account_url'],
   },
+  provider_access_lost: {
+    title: 'Access at a provider lost',
+    sent: 'When a provider no longer lets an application use the person’s account there.',
+    variables: { provider, application: textVariable('The application.', 'Notes'), account_url },
+    needed: [],
+  },
   new_sign_in: {
     title: 'New sign-in',
     sent: 'When someone signed in from a new browser, or allowed a device to sign in.',

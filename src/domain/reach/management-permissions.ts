@@ -15,6 +15,7 @@ export const managementCollections = [
   'external_servers',
   'outbound_grants',
   'connections',
+  'provider_grants',
   'organizations',
   'organization_memberships',
   'organization_invitations',

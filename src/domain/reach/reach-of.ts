@@ -213,7 +213,7 @@ export function permissionsToReadEvent(event_type: string): readonly string[] {
   if (subject === 'login') return ['users:read', 'security_events:read'];
   // Whom a directory tells of is told with the address.
   if (subject === 'directory') return ['directories:read', 'users:read'];
-  const collection = subject === 'password' ? 'users' : `${subject}s`;
+  const collection = subject === 'password' || subject === 'provider_token' ? 'users' : `${subject}s`;
   if (!(managementCollections as readonly string[]).includes(collection)) return permissionsToReadEvent('*');
   return [collection, ...namedIn(event_type)].map((name) => `${name}:read`);
 }

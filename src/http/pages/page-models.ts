@@ -47,6 +47,8 @@ export type PageIdentity = {
   linked_at: string;
   /** False: the connection has changed since, and the link signs nobody in until it is connected again. */
   proven: boolean;
+  /** The clients that have tokens of it, with the provider's scopes. */
+  uses?: readonly { readonly id: string; readonly name: string; readonly scopes: readonly string[] }[] | undefined;
 };
 
 /** An application that the user has consented to; `scopes` in words (scope-texts.ts). `open_url`: where a sign-in to it begins (OIDC Core 4). */

@@ -112,6 +112,7 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
     }),
     client_grants: toMany('client_grant', 'client_id', 'What it may do for itself, and what it may ask people for.', { include: true }),
     outbound_grants: toMany('outbound_grant', 'client_id', 'Which identity assertions it may have for servers outside.'),
+    provider_grants: toMany('provider_grant', 'client_id', 'Which tokens of people at providers it may have.'),
     federated_credentials: toMany('federated_credential', 'client_id', 'Which workloads are the client without a secret.', {
       include: true,
     }),

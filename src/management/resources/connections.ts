@@ -137,6 +137,7 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     assertion_tenant: ['control', boundedText(255).nullable()],
     assertion_reuse: ['control', z.enum(assertionReuses)],
     assertion_clients: ['control', z.enum(assertionClients)],
+    token_storage: ['control', z.boolean()],
     signals: ['control', z.enum(connectionSignals)],
     signals_issuer: ['control', url],
     signals_audience: ['control', boundedText(2048).nullable()],

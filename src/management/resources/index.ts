@@ -27,6 +27,8 @@ import { organizations } from './organizations.js';
 import { outbound_grants } from './outbound_grants.js';
 import { page_texts } from './page_texts.js';
 import { permissions } from './permissions.js';
+import { provider_grants } from './provider_grants.js';
+import { provider_tokens } from './provider_tokens.js';
 import { registration_tokens } from './registration_tokens.js';
 import { request_traces } from './request_traces.js';
 import { roles } from './roles.js';
@@ -50,6 +52,7 @@ export const resources = [
   user_exports,
   authenticators,
   identities,
+  provider_tokens,
   consents,
   authorizations,
   roles,
@@ -63,6 +66,7 @@ export const resources = [
   external_servers,
   outbound_grants,
   connections,
+  provider_grants,
   organizations,
   organization_memberships,
   organization_invitations,

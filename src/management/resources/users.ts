@@ -105,6 +105,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
     },
     sessions: toMany('session', 'user_id', 'Where the user is, or was, signed in.'),
     identities: toMany('identity', 'user_id', 'The accounts at providers that sign the user in.', { include: true }),
+    provider_tokens: toMany('provider_token', 'user_id', 'What clients have of those accounts.', { include: true }),
     authorizations: toMany('authorization', 'user_id', 'Which clients act for the user.', { include: true }),
     consents: toMany('consent', 'user_id', 'What the user allowed clients.', { include: true }),
   },

@@ -59,7 +59,7 @@ async function ofIdToken(ctx: Context, client: Client, { subject_token }: Brough
 }
 
 /** The person of a refresh token of this client, judged as at a refresh; it stays as it is, and counts as used. @throws {OAuthError} */
-async function ofRefreshToken(ctx: Context, client: Client, brought: Brought): Promise<AssertionSubject> {
+export async function ofRefreshToken(ctx: Context, client: Client, brought: Brought): Promise<AssertionSubject> {
   const { subject_token, proof, origin } = brought;
   const token = await requireUsable(ctx, client, { presented: subject_token, proof, origin, with_user: true });
   const target = token.resource === null ? null : await effectiveTarget(ctx, client, token.resource, token.grant_id);

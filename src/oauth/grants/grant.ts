@@ -28,12 +28,12 @@ export const optional = (maxLength: number) => ({ required: false, maxLength }) 
 /** What a grant gives: the members of the token response (RFC 6749 5.1, specification 5.5.1) that differ from grant to grant. */
 export type GrantedTokens = {
   readonly access_token: string;
-  /** Seconds. */
-  readonly expires_in: number;
+  /** Seconds; left out where it isn't known. */
+  readonly expires_in?: number | undefined;
   readonly scope: string;
   readonly issued_token_type?: string;
-  /** What is handed out is no access token, and how it would be used is not applicable (RFC 8693 2.2.1); left out: it is one. */
-  readonly token_type?: 'N_A';
+  /** What is handed out is no access token, and how it would be used is not applicable (RFC 8693 2.2.1); left out: it is one; of another's, as that is used. */
+  readonly token_type?: 'N_A' | 'Bearer';
   readonly refresh_token?: string | null;
   readonly id_token?: string | undefined;
   /** What became of each scope that was granted, where the token says less; it isn't answered, but leaves a trace. */

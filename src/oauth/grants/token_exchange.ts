@@ -9,7 +9,6 @@ import type { Origin } from '../../domain/origin.js';
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { accessTokenValue, seedAccessToken, type TokenSeed } from '../../domain/tokens/access-token.js';
 import { accessTokenMappedClaims, drawsOnUser } from '../../domain/claims/claim-mappings.js';
-import type { InactiveToken } from '../../domain/tokens/active-token.js';
 import { requireOrganizationClaims } from '../../domain/tokens/organization-claims.js';
 import type { Act } from '../../domain/tokens/agent-claims.js';
 import { findExchangeableTokens, type ExchangeableToken } from '../../domain/tokens/exchangeable-token.js';
@@ -17,17 +16,17 @@ import { isHeldOnly, shownPermissions } from '../../domain/tokens/target.js';
 import { quotedValue } from '../../domain/tokens/unusable-token.js';
 import { isClass, satisfies } from '../../domain/proofs/classes.js';
 import { OAuthError } from '../../errors.js';
-import { tokenExchangeGrantType } from '../../lib/grant-types.js';
+import { accessTokenType, tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { idJagTokenType } from '../../lib/identity-assertions.js';
 import { uuidv7 } from '../../lib/random.js';
 import { isSubset, parseScope } from '../../lib/scope-set.js';
 import { actClaim } from './act-claim.js';
 import { earlierScopes, scopesBefore } from './earlier-scopes.js';
+import { handOutToken } from './provider-token.js';
 import { issueAssertion } from './issue-assertion.js';
 import { grant, optional, required, type ParamValues } from './grant.js';
+import { requireGood } from './good-token.js';
 import { organizationParam, requireSameOrganization } from './same-organization.js';
-
-const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
 type Sent = {
   readonly subject_token: string;
@@ -79,19 +78,6 @@ async function policyOf(ctx: Context, client: Client, identifier: string): Promi
   return { resource, ...policy };
 }
 
-/** @throws {OAuthError} `invalid_request` for a token that is not good, or not the client's to bring (RFC 8693 2.2.2) */
-function requireGood(
-  name: 'subject_token' | 'actor_token',
-  found: ExchangeableToken | InactiveToken,
-  proof: DpopProof | null,
-): ExchangeableToken {
-  if ('inactive' in found) throw OAuthError.invalid_request(`${name}: ${found.inactive}`);
-  // RFC 9449 7.2: what is bound to a key is nobody's without it, here as at an API.
-  if (found.token.jkt !== null && found.token.jkt !== proof?.jkt)
-    throw OAuthError.invalid_request(`${name}: this token is bound to a key, and comes with a DPoP proof of that key only`);
-  return found;
-}
-
 type Brought = { readonly subject: ExchangeableToken; readonly actor: ExchangeableToken | null };
 
 /** The tokens that the client brings, by one statement. @throws {OAuthError} `invalid_request` */
@@ -119,7 +105,7 @@ function scopesOf({ scopes, resource }: Policy, chain: ReadonlyMap<string, strin
 const params = {
   subject_token: required(16_384), subject_token_type: required(255), resource: optional(4096), scope: optional(16_384),
   actor_token: optional(16_384), actor_token_type: optional(255), requested_token_type: optional(255), audience: optional(4096),
-  organization: organizationParam,
+  connection: optional(64), organization: organizationParam,
 }; // prettier-ignore
 
 type Exchange = {
@@ -251,6 +237,7 @@ export const token_exchange = grant({
   spends_proof: true,
   params,
   async handle(ctx, client, sent, origin, proof) {
+    if (sent.connection !== undefined) return handOutToken(ctx, client, { ...sent, connection: sent.connection }, { origin, proof });
     if (sent.requested_token_type === idJagTokenType) return issueAssertion(ctx, client, sent, { origin, proof });
     const exchange = await exchangeOf(ctx, client, sent, proof);
     const issued = await store(ctx, exchange, origin);

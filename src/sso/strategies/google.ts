@@ -7,6 +7,7 @@ const hostedDomain = (options: Record<string, unknown>) =>
 
 /** Google; `hosted_domain` keeps everybody out who isn't of that Workspace, by the signed `hd` claim. */
 export const google = createOidcStrategy({
+  offline: { access_type: 'offline' },
   parameters({ connection }) {
     const hd = hostedDomain(connection.options);
     return hd === '' ? {} : { hd };

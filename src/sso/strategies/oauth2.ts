@@ -1,5 +1,9 @@
 import * as client from 'openid-client';
 import { ProviderFailure } from '../provider-failure.js';
+import type { ProviderAuthMethod } from '../../db/tables/provider_tokens.js';
+import { basicCredentials } from '../../domain/provider-tokens/provider-endpoint.js';
+import { readTokens } from '../../domain/provider-tokens/tokens.js';
+import type { KeptAccess } from '../flow.js';
 import type { Claims, Provider, ProviderAnswer, ProviderServer, Strategy } from './strategy.js';
 
 export type OAuth2Quirks = {
@@ -13,7 +17,7 @@ type EndpointName = (typeof endpoints)[number];
 
 const endpoints = ['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint'] as const;
 
-type Endpoints = Readonly<Partial<Record<EndpointName, string>>> & { readonly announces_iss: boolean };
+type Endpoints = Readonly<Partial<Record<EndpointName | 'revocation_endpoint', string>>> & { readonly announces_iss: boolean };
 
 /** Asks the issuer where its endpoints are (OIDC Discovery 4, else RFC 8414 3). */
 async function discover({ connection, fetch }: Provider, issuer: string): Promise<Endpoints> {
@@ -21,12 +25,15 @@ async function discover({ connection, fetch }: Provider, issuer: string): Promis
   const ask = (algorithm: 'oidc' | 'oauth2') =>
     client.discovery(new URL(issuer), connection.provider_client_id, undefined, client.None(), { ...options, algorithm });
   const server = (await ask('oidc').catch(() => ask('oauth2'))).serverMetadata();
-  const found = Object.fromEntries(endpoints.flatMap((name) => (server[name] === undefined ? [] : [[name, server[name]]])));
+  const names = [...endpoints, 'revocation_endpoint'] as const;
+  const found = Object.fromEntries(names.flatMap((name) => (server[name] === undefined ? [] : [[name, server[name]]])));
   return { ...found, announces_iss: server.authorization_response_iss_parameter_supported === true };
 }
 
 /** Where the provider is: as the connection says, as the strategy knows, or as the issuer says. */
-async function endpointsOf(provider: Provider): Promise<Record<EndpointName, string> & { announces_iss: boolean }> {
+async function endpointsOf(
+  provider: Provider,
+): Promise<Record<EndpointName, string> & Pick<Endpoints, 'announces_iss' | 'revocation_endpoint'>> {
   const { connection, description, memory, clock } = provider;
   const given = Object.fromEntries(endpoints.map((name) => [name, connection[name] ?? description.endpoints[name]]));
   const { issuer } = connection;
@@ -36,7 +43,8 @@ async function endpointsOf(provider: Provider): Promise<Record<EndpointName, str
     given[endpoint] ??= found?.[endpoint];
     if (!given[endpoint]) throw new ProviderFailure(`neither the connection nor its provider names a ${endpoint}`);
   }
-  return { ...(given as Record<EndpointName, string>), announces_iss: found?.announces_iss ?? false };
+  const { announces_iss = false, revocation_endpoint } = found ?? {};
+  return { ...(given as Record<EndpointName, string>), announces_iss, ...(revocation_endpoint && { revocation_endpoint }) };
 }
 
 /** Asks and reads JSON, whatever its media type says. @throws {ProviderFailure} for anything else than a good answer */
@@ -59,14 +67,12 @@ const errorOf = (body: unknown) => {
   return typeof error === 'string' ? ` (${error.slice(0, 64)})` : '';
 };
 
-/** RFC 6749 2.3.1: the two parts form-encoded. */
-const basic = (id: string, secret: string) => {
-  const encode = (text: string) => new URLSearchParams({ '': text }).toString().slice(1);
-  return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`;
-};
+const scopesAsked = ({ connection, description }: Provider, keeps: KeptAccess | null): string[] => [
+  ...new Set([...(connection.scopes.length > 0 ? connection.scopes : description.scopes), ...(keeps?.scopes ?? [])]),
+];
 
 /** RFC 6749 4.1.3 with PKCE; the client's secret in the body, and as Basic for a provider that answers 401 to that. */
-async function redeemCode(provider: Provider, answer: ProviderAnswer): Promise<Json | null> {
+async function redeemCode(provider: Provider, answer: ProviderAnswer): Promise<{ json: Json | null; auth_method: ProviderAuthMethod }> {
   const { connection, client_secret } = provider;
   const { token_endpoint } = await endpointsOf(provider);
   const id = connection.provider_client_id;
@@ -88,21 +94,21 @@ async function redeemCode(provider: Provider, answer: ProviderAnswer): Promise<J
       },
       'the token endpoint',
     ) as Promise<Json | null>;
-  if (client_secret === null) return ask({}, {});
+  if (client_secret === null) return { json: await ask({}, {}), auth_method: 'none' };
   try {
-    return await ask({ client_secret }, {});
+    return { json: await ask({ client_secret }, {}), auth_method: 'client_secret_post' };
   } catch (error) {
     if (!(error instanceof ProviderFailure && error.status === 401)) throw error;
-    return ask({}, { authorization: basic(id, client_secret) });
+    return { json: await ask({}, { authorization: basicCredentials(id, client_secret) }), auth_method: 'client_secret_basic' };
   }
 }
 
-async function accessToken(provider: Provider, answer: ProviderAnswer): Promise<string> {
-  const json = await redeemCode(provider, answer);
+async function redeemedCode(provider: Provider, answer: ProviderAnswer) {
+  const { json, auth_method } = await redeemCode(provider, answer);
   const token = json?.['access_token'];
   // GitHub refuses with 200 and an `error` member.
   if (typeof token !== 'string' || token === '') throw new ProviderFailure(`the token endpoint gave no access token${errorOf(json)}`);
-  return token;
+  return { json: { ...json, access_token: token }, auth_method };
 }
 
 /** A strategy for providers without ID tokens: the person is whoever userinfo names for the access token. */
@@ -112,10 +118,10 @@ export function createOAuth2Strategy(quirks: OAuth2Quirks = {}): Strategy {
       return { issuer: provider.connection.issuer, ...(await endpointsOf(provider)) };
     },
 
-    async authorizationUrl(provider, { state, code_challenge, wishes }) {
-      const { connection, description } = provider;
+    async authorizationUrl(provider, { state, code_challenge, wishes, keeps }) {
+      const { connection } = provider;
       const url = new URL((await endpointsOf(provider)).authorization_endpoint);
-      const scopes = connection.scopes.length > 0 ? connection.scopes : description.scopes;
+      const scopes = scopesAsked(provider, keeps);
       const parameters = {
         ...wishes,
         response_type: 'code',
@@ -131,13 +137,19 @@ export function createOAuth2Strategy(quirks: OAuth2Quirks = {}): Strategy {
     },
 
     async redeem(provider, answer) {
-      const access_token = await accessToken(provider, answer);
+      const { json, auth_method } = await redeemedCode(provider, answer);
+      const { access_token } = json;
       const headers = { authorization: `Bearer ${access_token}` };
-      const { userinfo_endpoint } = await endpointsOf(provider);
+      const { userinfo_endpoint, token_endpoint, revocation_endpoint = null } = await endpointsOf(provider);
       const claims = await askJson(provider, userinfo_endpoint, { headers }, 'the userinfo endpoint');
       if (typeof claims !== 'object' || claims === null || Array.isArray(claims))
         throw new ProviderFailure('userinfo is not a JSON object');
-      return { claims: quirks.complete ? await quirks.complete(provider, access_token, claims as Claims) : (claims as Claims) };
+      const { keeps } = answer;
+      const rest = { asked: scopesAsked(provider, keeps), token_endpoint, revocation_endpoint, auth_method };
+      return {
+        claims: quirks.complete ? await quirks.complete(provider, access_token, claims as Claims) : (claims as Claims),
+        tokens: keeps && readTokens(json, rest),
+      };
     },
   };
 }

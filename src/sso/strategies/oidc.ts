@@ -4,9 +4,13 @@ import { halfHash } from '../../lib/half-hash.js';
 import { isAdjustable } from '../../platform/clock.js';
 import { ProviderFailure } from '../provider-failure.js';
 import { ssoRefusal } from '../refusal.js';
+import { readTokens, type GivenTokens } from '../../domain/provider-tokens/tokens.js';
+import type { KeptAccess } from '../flow.js';
 import type { Claims, Provider, ProviderAnswer, ProviderServer, Strategy } from './strategy.js';
 
 export type OidcQuirks = {
+  /** The parameters that ask for offline access in the place of the scope `offline_access` (OIDC Core 11). */
+  readonly offline?: Readonly<Record<string, string>>;
   /** More parameters of the authorization request. */
   readonly parameters?: (provider: Provider) => Record<string, string>;
   /** How the client proves itself at the token endpoint, when it isn't by the connection's secret. */
@@ -46,12 +50,14 @@ function issuerOf({ connection, description }: Provider): string {
   return issuer;
 }
 
+function postsSecret({ token_endpoint_auth_methods_supported: methods }: client.ServerMetadata): boolean {
+  return methods !== undefined && !methods.includes('client_secret_basic') && methods.includes('client_secret_post');
+}
+
 /** RFC 6749 2.3.1 wants Basic; a provider that lists only the body gets it there. */
 function secretAuthentication({ client_secret }: Provider, server: client.ServerMetadata): client.ClientAuth {
   if (client_secret === null) return client.None();
-  const methods = server.token_endpoint_auth_methods_supported;
-  const post = methods !== undefined && !methods.includes('client_secret_basic') && methods.includes('client_secret_post');
-  return post ? client.ClientSecretPost(client_secret) : client.ClientSecretBasic(client_secret);
+  return postsSecret(server) ? client.ClientSecretPost(client_secret) : client.ClientSecretBasic(client_secret);
 }
 
 async function open(provider: Provider, quirks: OidcQuirks): Promise<Remembered> {
@@ -133,6 +139,24 @@ async function withUserinfo(config: client.Configuration, access_token: string, 
   return { ...rest, ...(!addressed && { email, email_verified }), ...claims };
 }
 
+const scopesAsked = ({ connection, description }: Provider, keeps: KeptAccess | null, { offline }: OidcQuirks): readonly string[] => [
+  ...(connection.scopes.length > 0 ? connection.scopes : description.scopes),
+  ...(keeps?.scopes ?? []),
+  ...(keeps && !offline ? ['offline_access'] : []),
+];
+
+/** What is kept of the answer. */
+function given(provider: Provider, config: client.Configuration, tokens: client.TokenEndpointResponse, keeps: KeptAccess): GivenTokens {
+  const server = config.serverMetadata();
+  const { connection, description, client_secret } = provider;
+  return readTokens(tokens, {
+    asked: [...(connection.scopes.length > 0 ? connection.scopes : description.scopes), ...keeps.scopes],
+    token_endpoint: server.token_endpoint ?? '',
+    revocation_endpoint: server.revocation_endpoint ?? null,
+    auth_method: client_secret === null ? 'none' : postsSecret(server) ? 'client_secret_post' : 'client_secret_basic',
+  });
+}
+
 /** A strategy for providers with ID tokens (OIDC Core 3.1): discovery, PKCE, nonce, checks by openid-client, keys by jose. */
 export function createOidcStrategy(quirks: OidcQuirks = {}): Strategy {
   const remembered = (provider: Provider) => provider.memory.get(provider.connection, provider.clock, () => open(provider, quirks));
@@ -149,15 +173,16 @@ export function createOidcStrategy(quirks: OidcQuirks = {}): Strategy {
       };
     },
 
-    async authorizationUrl(provider, { state, nonce, code_challenge, wishes }) {
-      const { connection, description } = provider;
+    async authorizationUrl(provider, { state, nonce, code_challenge, wishes, keeps }) {
       const { config } = await remembered(provider);
       return client.buildAuthorizationUrl(config, {
         ...wishes,
         ...quirks.parameters?.(provider),
+        ...(keeps && quirks.offline),
+        ...(keeps?.asked && { prompt: 'consent' }),
         response_type: 'code',
         redirect_uri: provider.redirect_uri,
-        scope: oidcScope(connection.scopes.length > 0 ? connection.scopes : description.scopes),
+        scope: oidcScope(scopesAsked(provider, keeps, quirks)),
         state,
         nonce,
         code_challenge,
@@ -184,7 +209,10 @@ export function createOidcStrategy(quirks: OidcQuirks = {}): Strategy {
       await verifySignature(tokens.id_token, jwks);
       verifyHashes(tokens.id_token, claims, tokens.access_token, answer.code);
       const person = await withUserinfo(config, tokens.access_token, claims);
-      return { claims: quirks.claims?.(provider, person, answer) ?? person };
+      return {
+        claims: quirks.claims?.(provider, person, answer) ?? person,
+        tokens: answer.keeps && given(provider, config, tokens, answer.keeps),
+      };
     },
   };
 }

@@ -1,8 +1,10 @@
 import type { StrategyDescription } from '../../domain/connections/strategies.js';
+import type { GivenTokens } from '../../domain/provider-tokens/tokens.js';
 import type { Connection } from '../../domain/connections/connections.js';
 import type { Context } from '../../domain/context.js';
 import type { Clock } from '../../platform/clock.js';
 import type { GuardedFetch } from '../../platform/fetch/fetch.js';
+import type { KeptAccess } from '../flow.js';
 import type { ProviderMemory } from '../provider-memory.js';
 
 export type Provider = {
@@ -22,6 +24,8 @@ export type LoginRequest = {
   readonly code_challenge: string;
   /** `login_hint`, `prompt`, `max_age`: passed on where the application asked for them. */
   readonly wishes: Readonly<Record<string, string>>;
+  /** For what tokens are kept: offline access is asked for. Null: they are not. */
+  readonly keeps: KeptAccess | null;
 };
 
 /** The provider's answer, whose state has been found to be ours. */
@@ -33,6 +37,7 @@ export type ProviderAnswer = {
   readonly verifier: string;
   /** What else came with it: Apple's `user`. */
   readonly parameters: Readonly<Record<string, string>>;
+  readonly keeps: KeptAccess | null;
 };
 
 export type ProviderServer = {
@@ -53,6 +58,8 @@ export type Redeemed = {
   readonly session_until?: Date | null;
   /** Takes the assertion, in the transaction of what it leads to. False when it was taken before. */
   readonly spend?: (tx: Context) => Promise<boolean>;
+  /** What the provider gave, where it is kept. */
+  readonly tokens?: GivenTokens | null;
 };
 
 /** How logins through one kind of provider go. All of them may throw whatever their libraries throw. */

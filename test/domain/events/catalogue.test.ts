@@ -58,6 +58,7 @@ test('those that come by name only (specification 7.2.5)', () => {
     'organization_domain.verified',
     'directory.user_provisioned',
     'directory.user_deprovisioned',
+    'provider_token.lost',
   ]);
 });
 

@@ -41,6 +41,7 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
     account_url: 'https://id.example/account',
   },
   account_linked: { ...base, provider: 'Google', provider_email: 'ada@gmail.example', account_url: 'https://id.example/account' },
+  provider_access_lost: { ...base, provider: 'Google', application: 'Notes', account_url: 'https://id.example/account' },
   primary_domain: {
     ...base,
     address: 'https://login.example.com',
@@ -80,6 +81,7 @@ const unasked: readonly (keyof MailModels)[] = [
   'domain_record_missing',
   'organization_invitation',
   'email_changed',
+  'provider_access_lost',
   'authorization_ended',
 ];
 

@@ -18,13 +18,16 @@ import { insertPasswordHashKey } from '../../../src/db/tables/password_hash_keys
 import { insertIdempotencyKey } from '../../../src/db/tables/idempotency_keys.js';
 import { countSealedByKey, sealedColumns } from '../../../src/db/tables/sealed_columns.js';
 import { announceSecretKeys, removeSecretKeyHolder } from '../../../src/db/tables/secret_keys.js';
+import { endProviderToken } from '../../../src/db/tables/provider_tokens.js';
+import { linkIdentity } from '../../../src/domain/connections/identities.js';
 import { answerSsoFlow, insertSsoFlow } from '../../../src/db/tables/sso_flows.js';
 import { createSealer, keyIdOf, type Sealer } from '../../../src/lib/seal.js';
 import { addConnection, providerSecret } from '../../support/connections.js';
 import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 import { startTotp } from '../../../src/domain/authenticators/enrolment.js';
 import { startSignIn } from '../../../src/domain/sessions/half-sign-ins.js';
-import { addUser } from '../../support/data.js';
+import { addClient, addUser } from '../../support/data.js';
+import { addProviderGrant, addProviderToken } from '../../support/provider-tokens.js';
 import { addWebhook } from '../../support/webhooks.js';
 
 type Process = { deps: Deps; log: string[]; id: string; pass(signal?: AbortSignal): Promise<boolean>; leave(): Promise<void> };
@@ -77,7 +80,7 @@ async function fill({ deps }: Process, mails = 3): Promise<Context> {
   } as const;
   const { stream } = await transaction(ctx, (tx) => createLogStream(tx, given));
   await transaction(ctx, (tx) => rotateStreamSecret(tx, stream.id));
-  const connection = await addConnection(ctx);
+  const connection = await addConnection(ctx, { token_storage: true });
   const now = ctx.clock.now();
   await samlKeys(ctx);
   const state_digest = randomBytes(32);
@@ -99,6 +102,15 @@ async function fill({ deps }: Process, mails = 3): Promise<Context> {
   const user = await addUser(ctx);
   await startTotp(ctx, { user_id: user.id, name: 'Phone' });
   const account = { connection_id: connection.id, generation: 1, subject: 's', email: null, claims: {} };
+  const client = await addClient(ctx);
+  await addProviderGrant(ctx, client.id, connection.id);
+  for (const subject of ['kept', 'to be revoked']) {
+    const identity = await linkIdentity(ctx, user.id, { ...account, subject });
+    const id = await addProviderToken(ctx, { identity, client_id: client.id });
+    if (subject === 'kept') continue;
+    await ctx.db.knex('provider_tokens').where({ id }).update({ revocation_endpoint: 'http://127.0.0.1:9/revoke' });
+    await endProviderToken(ctx.scope, { id, user_id: null, now });
+  }
   await startSignIn(ctx, {
     user_id: user.id,
     stage: 'verify',
@@ -127,11 +139,11 @@ async function fill({ deps }: Process, mails = 3): Promise<Context> {
 /** Every sealed value that there is, with its AAD. */
 async function allSealed({ db: { knex } }: Deps) {
   const found: { column: string; aad: never; sealed: Buffer; row: Record<string, unknown> }[] = [];
-  for (const { table, column, aadColumn } of sealedColumns) {
+  for (const { table, column, aadColumn, aadTable = table } of sealedColumns) {
     const rows = (await knex(table).whereNotNull(column)) as Record<string, unknown>[];
     for (const { [column]: sealed, ...row } of rows) {
       const where = row[aadColumn] as string | Buffer;
-      const name = `${table}/${typeof where === 'string' ? where : where.toString('hex')}`;
+      const name = `${aadTable}/${typeof where === 'string' ? where : where.toString('hex')}`;
       if ((sealed as Buffer).length > 0) found.push({ column: `${table}.${column}`, aad: name as never, sealed: sealed as Buffer, row });
     }
   }
@@ -240,10 +252,10 @@ describe('after a change of the key', () => {
     const first = await start(k1);
     await fill(first);
     const plain = await opened(first.deps, first.deps.crypto.sealer);
-    for (const { table, column, key: name, aadColumn } of sealedColumns) {
+    for (const { table, column, key: name, aadColumn, aadTable = table } of sealedColumns) {
       for (const row of (await first.deps.db.knex(table).whereNotNull(column)) as Record<string, unknown>[]) {
         const where = row[aadColumn] as string | Buffer;
-        const at = `${table}/${typeof where === 'string' ? where : where.toString('hex')}`;
+        const at = `${aadTable}/${typeof where === 'string' ? where : where.toString('hex')}`;
         const sealed = sealUnnamed(k1, first.deps.crypto.sealer.open(row[column] as Buffer, at as never), at);
         await first.deps.db
           .knex(table)

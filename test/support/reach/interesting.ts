@@ -145,6 +145,8 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'external_server.resources': [{ resources: [{ identifier: 'https://walked.example/', scopes: ['walked'] }] }],
   'external_server.audiences': [{ audiences: ['https://walked.example'] }],
   'outbound_grant.external_client_id': [{ external_client_id: 'walked' }],
+  'provider_grant.scopes': [{ scopes: ['walked'] }],
+  'connection.token_storage': [{ token_storage: true }, { token_storage: false }],
   'connection.assertions': [{ assertions: 'on' }, { assertions: 'off' }],
   'connection.assertion_issuer': [{ assertion_issuer: 'https://walked.example' }, { assertion_issuer: null }],
   'connection.assertion_jwks_uri': [{ assertion_jwks_uri: 'https://walked.example/jwks' }, { assertion_jwks_uri: null }],
@@ -267,6 +269,13 @@ export function creations(type: string, world: World): { attributes: Document; r
         {
           attributes: { external_client_id: 'new' },
           relationships: { client: one('client', 'client bare'), external_server: one('external_server', 'external server') },
+        },
+      ];
+    case 'provider_grant':
+      return [
+        {
+          attributes: { scopes: ['new'] },
+          relationships: { client: one('client', 'client bare'), connection: one('connection', 'connection near') },
         },
       ];
     case 'api_resource':

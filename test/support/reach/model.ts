@@ -62,6 +62,10 @@ const exchanges = `(select array_agg(concat_ws(' ', g.api_resource_id, g.token_e
 const outbound = `(select array_agg((to_jsonb(o) - '{version,created_at,updated_at}'::text[])::text order by o.id) from outbound_grants o
     where o.environment_id = c.environment_id and o.client_id = c.id)`;
 
+/** What tokens of people at providers a client `c` may ask for: null when none. */
+const provided = `(select array_agg((to_jsonb(p) - '{version,created_at,updated_at}'::text[])::text order by p.id) from provider_grants p
+    where p.environment_id = c.environment_id and p.client_id = c.id)`;
+
 /** Whose tokens, signed by which keys, prove a client `c`: null when nobody's do. */
 const workloads = `(select array_agg(concat_ws(' ', f.audience, f.claims::text, i.issuer, i.jwks_uri, i.jwks::text, i.status) order by f.id)
     from federated_credentials f join trusted_issuers i on i.environment_id = f.environment_id and i.id = f.trusted_issuer_id
@@ -146,7 +150,7 @@ select 'client ' || c.environment_id || ' ' || c.id as principal,
     else coalesce((select array_agg(${named}) from client_grants g join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id,
       unnest(g.scopes) p(name) where g.environment_id = c.environment_id and g.client_id = c.id), '{}') || ${told('c')} || ${asserted}
       || case when c.signal_audience <> 'own' then array['users:read'] else '{}' end
-      || case when ${exchanges} is not null or ${outbound} is not null then array['users:write'] else '{}' end end as reach,
+      || case when ${exchanges} is not null or ${outbound} is not null or ${provided} is not null then array['users:write'] else '{}' end end as reach,
   jsonb_build_array(to_jsonb(c) - ${harmless('clients')}, (select array_agg(l.connection_id order by l.connection_id) from client_connections l
       where l.environment_id = c.environment_id and l.client_id = c.id), ${exchanges}, ${workloads}) as control
 from clients c
@@ -240,6 +244,9 @@ select 'webhook ' || w.environment_id || ' ' || w.id,
 from webhooks w
 union all
 select 'outbound ' || c.environment_id || ' ' || c.id, case when ${outbound} is null then '{}' else array['users:write'] end, jsonb_build_array(${outbound})
+from clients c
+union all
+select 'provided ' || c.environment_id || ' ' || c.id, case when ${provided} is null then '{}' else array['users:write'] end, jsonb_build_array(${provided})
 from clients c
 union all
 select 'external-server ' || s.environment_id || ' ' || s.id, array['users:write'], jsonb_build_array(to_jsonb(s) - '{name,version,created_at,updated_at}'::text[])

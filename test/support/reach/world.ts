@@ -202,7 +202,7 @@ async function signIns(maker: Maker): Promise<void> {
   const { api, ctx, ids } = maker;
   const oidc = { strategy: 'oidc', issuer: 'https://provider.example', provider_client_id: 'id', provider_client_secret: 'secret' };
   const plain = { ...oidc, account_linking: 'ask', allow_registration: false };
-  await make(maker, 'connection near', 'connections', 'connection', { name: 'near', display_name: 'Near', ...plain });
+  await make(maker, 'connection near', 'connections', 'connection', { name: 'near', display_name: 'Near', ...plain, token_storage: true });
   await make(maker, 'connection far', 'connections', 'connection', { name: 'far', display_name: 'Far', ...plain });
   await make(maker, 'connection trusting', 'connections', 'connection', {
     name: 'trusting',

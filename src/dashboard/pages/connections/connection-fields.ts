@@ -185,6 +185,8 @@ const trustFields = (trusted: boolean): FieldSpec[] => [
   },
 ];
 
+const storageField: FieldSpec = { name: 'token_storage', label: 'Keep tokens for clients', kind: 'checkbox', hint: 'People’s tokens at the provider, for clients with a provider grant. Unticking it ends those that are kept.', section: people }; // prettier-ignore
+
 const assertionFields: readonly FieldSpec[] = [
   {
     name: 'assertions',
@@ -250,6 +252,7 @@ export const connectionFields = (strategy: StrategyName, trusted = false): Field
   statusField('Hidden on the sign-in page, but can be tested.', { initial: 'enabled' }),
   ...providerFields(strategy),
   ...peopleFields(trusted),
+  ...(strategy === 'saml' || strategy === 'apple' ? [] : [storageField]),
   ...assertionFields,
   ...signalFields,
 ];

@@ -14,15 +14,21 @@ const tabOf = (tab: string) => (record: ResourceObject) => {
 };
 
 /** The record that is linked to, by its name where the reader may see it. */
-function linked(record: ResourceObject, name: string, path: string, attribute: string, included: readonly ResourceObject[]): Value {
+export function linkedRecord(
+  record: ResourceObject,
+  name: string,
+  path: string,
+  attribute: string,
+  included: readonly ResourceObject[],
+): Value {
   const id = relatedId(record, name);
   const found = includedRecord(record, name, included);
   return found ? link(words(found.attributes[attribute]), recordPath(path, found.id)) : id === null ? nothing : code(id);
 }
 
-const userColumn: ColumnSpec = {
+export const userColumn: ColumnSpec = {
   label: terms.user,
-  value: (record, _view, { included }) => linked(record, 'user', 'users', 'email', included),
+  value: (record, _view, { included }) => linkedRecord(record, 'user', 'users', 'email', included),
 };
 
 /** Whether the account signs its person in, or the connection has changed since. */
@@ -42,7 +48,7 @@ export const identitiesPresentation: Presentation = {
     { label: terms.account, value: ({ attributes: a }) => text(a['email'] ?? a['subject']) },
     {
       label: terms.connection,
-      value: (record, _view, { included }) => linked(record, 'connection', 'connections', 'display_name', included),
+      value: (record, _view, { included }) => linkedRecord(record, 'connection', 'connections', 'display_name', included),
     },
     userColumn,
     { label: 'Link', value: linkState },
@@ -63,8 +69,8 @@ export const identitiesPresentation: Presentation = {
   ],
   name: ({ attributes: a }) => words(a['email'] ?? a['subject']),
   summary: (record, { now }, included) => [
-    { label: terms.user, value: linked(record, 'user', 'users', 'email', included) },
-    { label: terms.connection, value: linked(record, 'connection', 'connections', 'display_name', included) },
+    { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
+    { label: terms.connection, value: linkedRecord(record, 'connection', 'connections', 'display_name', included) },
     { label: 'Email at the provider', value: text(record.attributes['email']) },
     { label: terms.subject, value: code(record.attributes['subject'], true) },
     { label: 'Link', value: linkState(record) },
@@ -101,8 +107,8 @@ export const consentsPresentation: Presentation = {
   filters: [{ name: 'client', label: terms.client, choices: clientChoices }],
   name: (record, included = []) => words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
   summary: (record, { now }, included) => [
-    { label: terms.user, value: linked(record, 'user', 'users', 'email', included) },
-    { label: terms.client, value: linked(record, 'client', 'clients', 'name', included) },
+    { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
+    { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
     { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
     { label: 'Scopes by API', value: json(record.attributes['resource_scopes']) },
     { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
@@ -159,8 +165,8 @@ export const authorizationsPresentation: Presentation = {
   name: (record, included = []) => words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
   state: authorizationState,
   summary: (record, { now }, included) => [
-    { label: terms.user, value: linked(record, 'user', 'users', 'email', included) },
-    { label: terms.client, value: linked(record, 'client', 'clients', 'name', included) },
+    { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
+    { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
     { label: allowedByLabel, value: allowedBy(record) },
     { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
     { label: 'Scopes by API', value: json(record.attributes['resource_scopes']) },

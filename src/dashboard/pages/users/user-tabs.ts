@@ -8,6 +8,7 @@ import { readableIncludes } from '../../parts/records/record.js';
 import { activityTab } from './activity-tab.js';
 import { authenticatorsTab } from './authenticators-tab.js';
 import { sessionsPresentation } from './sessions.js';
+import { providerTokensPresentation } from './provider-tokens.js';
 import { authorizationsPresentation, consentsPresentation, identitiesPresentation } from './user-links.js';
 import { json, text } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
@@ -100,6 +101,11 @@ export const userTabs: readonly TabSpec[] = [
     name: 'identities',
     label: terms.connected_accounts,
     parts: linkedTab(identitiesPresentation, ['No connected accounts', 'The user signs in with a password only.']),
+  },
+  {
+    name: 'provider_tokens',
+    label: providerTokensPresentation.title,
+    parts: linkedTab(providerTokensPresentation, ['No provider tokens', 'No client has tokens of this user’s connected accounts.']),
   },
   {
     name: 'consents',

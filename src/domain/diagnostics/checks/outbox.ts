@@ -1,5 +1,6 @@
 import { oldestDueBackchannelSeconds } from '../../../db/tables/backchannel_logouts.js';
 import { oldestDueMailSeconds } from '../../../db/tables/mails.js';
+import { oldestDueProviderRevocationSeconds } from '../../../db/tables/provider_token_revocations.js';
 import { listProcesses } from '../../../db/tables/processes.js';
 import { oldestDueSeconds } from '../../../db/tables/webhook_queue.js';
 import { fixes, probes } from '../../../lib/remedies.js';
@@ -29,6 +30,12 @@ export const outboxCheck = check({
         { name: 'mail', what: 'mail', seconds: await oldestDueMailSeconds(trx), look: 'mail' },
         { name: 'webhook', what: 'delivery to a webhook', seconds: await oldestDueSeconds(trx), look: 'webhooks' },
         { name: 'backchannel_logout', what: 'logout token', seconds: await oldestDueBackchannelSeconds(trx), look: 'loops' },
+        {
+          name: 'provider_revocation',
+          what: 'revocation at a provider',
+          seconds: await oldestDueProviderRevocationSeconds(trx),
+          look: 'loops',
+        },
       ],
     }));
     return queues
