@@ -24,6 +24,7 @@ const creatable = collections.filter(
       'authenticators',
       'identities',
       'consents',
+      'signal_streams',
       'event_types',
       'events',
       'organization_groups',

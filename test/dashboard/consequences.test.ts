@@ -77,7 +77,7 @@ test('every confirmation of a deletion says what it means, and whatever takes ot
 });
 
 /** What goes with its owner and isn't told, for it is nothing without it: its own parts, what lasts minutes, and what only counts. */
-const parts = /^(?:authorization_codes|client_assertions|client_connections|device_codes|passcodes|pushed_requests|recovery_codes|second_step_tries|session_clients|sign_ins|user_search_texts|workload_refusals|role_permissions|session_organizations|signal_exclusions|saml_assertions|saml_metadata|directory_requests|directory_users|organization_(?:membership|default|group|invitation)_roles|organization_group_members|organization_groups|removed_members)$/; // prettier-ignore
+const parts = /^(?:authorization_codes|client_assertions|client_connections|device_codes|passcodes|pushed_requests|recovery_codes|second_step_tries|session_clients|sign_ins|user_search_texts|workload_refusals|role_permissions|session_organizations|provider_sessions|signal_exclusions|saml_assertions|saml_metadata|directory_requests|directory_users|organization_(?:membership|default|group|invitation)_roles|organization_group_members|organization_groups|removed_members)$/; // prettier-ignore
 const inEnvironment = /^(?:users|clients|connections|api_resources|roles|webhooks|log_streams|custom_domains)$/;
 const called: Readonly<Record<string, string>> = {
   user_roles: 'roles',

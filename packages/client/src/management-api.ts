@@ -11154,7 +11154,10 @@ export interface components {
                  * @enum {string}
                  */
                 status?: "live" | "lost";
-                /** Format: date-time */
+                /**
+                 * Format: date-time
+                 * @description When the provider granted it.
+                 */
                 granted_at?: string;
                 /** @description When the client last got it, to the hour; null = never. */
                 last_used_at?: string | null;

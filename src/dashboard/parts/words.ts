@@ -3,6 +3,7 @@
  * stands in that page. A term is the RFC's where there is one, else the one that administrators know from other providers.
  */
 export const terms = {
+  access_token: 'Access token',
   account: 'Account',
   active: 'Active',
   activity: 'Activity',

@@ -16,7 +16,7 @@ export const provider_tokens = resource<ProviderTokenRow>({
   attributes: z.object({
     scopes: z.array(z.string()).meta({ description: 'What the provider granted.' }),
     status: status.meta({ description: '`lost`: ended here or at the provider; the person has to allow it once more.' }),
-    granted_at: isoTime,
+    granted_at: isoTime.meta({ description: 'When the provider granted it.' }),
     last_used_at: isoTime.nullable().meta({ description: 'When the client last got it, to the hour; null = never.' }),
     ...stamps,
   }),

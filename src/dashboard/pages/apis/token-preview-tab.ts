@@ -141,9 +141,9 @@ function tokensParts({ access_token, id_token, userinfo, refresh_token }: Previe
     title: terms.refresh_token,
     paragraphs: [refresh_token ? 'Issued.' : 'Not issued: the client doesn’t have the grant type refresh_token.'],
   };
-  if (own) return [block('access-token', 'Access token', lead, access_token.claims)];
+  if (own) return [block('access-token', terms.access_token, lead, access_token.claims)];
   return [
-    block('access-token', 'Access token', lead, access_token.claims),
+    block('access-token', terms.access_token, lead, access_token.claims),
     id_token ? block('id-token', 'ID token', null, id_token) : none('ID token'),
     userinfo ? block('userinfo', 'UserInfo', null, userinfo) : none('UserInfo'),
     refresh,

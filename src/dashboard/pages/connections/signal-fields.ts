@@ -36,7 +36,7 @@ export const signalFields: readonly FieldSpec[] = [
   { name: 'signals_poll_url', label: 'Polling endpoint', kind: 'url', hint: 'Where signals are fetched.', section: signals },
   {
     name: 'signals_token',
-    label: 'Access token',
+    label: terms.access_token,
     kind: 'password',
     hint: 'Sent when signals are fetched. Encrypted, and never shown again. Leave it empty to keep the stored token; enter it again if the polling endpoint is on another server.',
     section: signals,
