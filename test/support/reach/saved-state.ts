@@ -3,8 +3,11 @@ import type { Client } from 'pg';
 /** What only grows, is nobody's to write through the API, or follows from other tables by their triggers: it is left as it is. */
 const leftAlone = [
   'cache_changes', 'audit_logs', 'events', 'mails', 'daily_stats', 'idempotency_keys', 'removed_webhooks', 'webhook_queue', 'troubled_deliveries',
-  'user_search_texts', 'event_retention',
+  'user_search_texts', 'event_retention', 'revocation_feed', 'signals', 'provider_token_revocations',
 ]; // prettier-ignore
+
+/** Tables into which the triggers of others write too: they come after those. */
+const alsoFilledBy: Readonly<Record<string, readonly string[]>> = { authorizations: ['consents'] };
 
 type Table = { readonly name: string; readonly parents: readonly string[] };
 
@@ -16,7 +19,10 @@ async function tablesInOrder(client: Client): Promise<Table[]> {
     left join pg_constraint k on k.conrelid = c.oid and k.contype = 'f' left join pg_class p on p.oid = k.confrelid
     where c.relkind = 'r' and exists (select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'environment_id' or c.relname = 'environments')
     group by c.oid, c.relname`);
-  const left = new Map(rows.filter(({ name }) => !leftAlone.includes(name)).map((table) => [table.name, table]));
+  const kept = rows
+    .filter(({ name }) => !leftAlone.includes(name))
+    .map(({ name, parents }) => ({ name, parents: [...parents, ...(alsoFilledBy[name] ?? [])] }));
+  const left = new Map(kept.map((table) => [table.name, table]));
   const ordered: Table[] = [];
   while (left.size > 0) {
     const ready = [...left.values()].filter(({ parents }) => parents.every((parent) => !left.has(parent)));
@@ -55,7 +61,7 @@ export async function saveState(client: Client): Promise<() => Promise<void>> {
     'delete from public.removed_webhooks;',
     ...tables.map(
       ({ name }) =>
-        `if ${isChanged(name)} then insert into public.${name} (${columns.get(name)}) select ${columns.get(name)} from saved.${name}; end if;`,
+        `if ${isChanged(name)} then ${alsoFilledBy[name] ? `delete from public.${name};` : ''} insert into public.${name} (${columns.get(name)}) select ${columns.get(name)} from saved.${name}; end if;`,
     ),
   ];
   await client.query(

@@ -3,6 +3,7 @@ import { findApiResourceByIdentifier, findSystemApiResource } from '../../../src
 import { insertGroup } from '../../../src/db/tables/organization_groups.js';
 import { managementPermissions } from '../../../src/domain/reach/management-permissions.js';
 import { uuidv7 } from '../../../src/lib/random.js';
+import { addProviderToken } from '../provider-tokens.js';
 import { addClient, addGrant, type TestClient } from '../data.js';
 import { png } from '../images.js';
 import { link, links, type Api, type Document } from '../management.js';
@@ -260,6 +261,24 @@ async function signIns(maker: Maker): Promise<void> {
   }
 }
 
+/** What clients have of people: that they act for them, and their tokens at a provider. */
+async function allowed(maker: Maker): Promise<void> {
+  const { ctx, ids } = maker;
+  const acting = await ctx.db.knex('authorizations').where({ environment_id: ctx.environment.id }).orderBy('id').select('id', 'user_id');
+  for (const { id } of acting) keep(maker, `authorization ${id}`, 'authorization', id);
+  const blocked = { blocked_at: ctx.clock.now(), blocked_by: 'administrator' };
+  await ctx.db
+    .knex('authorizations')
+    .where({ user_id: ids.get('user paid') })
+    .update(blocked);
+  const client_id = ids.get('client near') as string;
+  const connection_id = ids.get('connection near') as string;
+  const between = { client: link('client', client_id), connection: link('connection', connection_id) };
+  await make(maker, 'provider grant', 'provider_grants', 'provider_grant', { scopes: ['calendar'] }, between);
+  const identity = { id: ids.get('identity near') as string, user_id: ids.get('user near') as string, connection_id };
+  keep(maker, 'provider token', 'provider_token', await addProviderToken(ctx, { identity, client_id }));
+}
+
 async function signalStreams(maker: Maker): Promise<void> {
   for (const status of ['enabled', 'paused']) {
     const { id } = await addSignalStream(maker.ctx, maker.ids.get('client near') as string);
@@ -453,6 +472,7 @@ export async function makeWorld(api: Api, ctx: Context): Promise<World> {
   await outside(maker);
   await payments(maker);
   await signIns(maker);
+  await allowed(maker);
   await organizations(maker);
   await deliveries(maker);
   await logStreams(maker);
