@@ -68,5 +68,5 @@ test('who may not preview tokens reads none, and a form from elsewhere is refuse
   expect((await other.post(path, { token: 'x', _csrf })).status).toBe(403);
   expect((await browser.post(path, { token: 'x' })).status).toBe(403);
   expect(await (await other.get('/dashboard/search?q=token')).text()).not.toContain(`href="${path}"`);
-  expect((await browser.get('/dashboard/search?q=read%20a%20token')).headers.get('location')).toBe(path);
+  expect(await (await browser.get('/dashboard/search?q=token')).text()).toContain(`href="${path}"`);
 });

@@ -8507,7 +8507,7 @@ export interface components {
             signals_issuer?: string | null;
             /** @description What `aud` of security event tokens has to name; null = `signals_url`. */
             signals_audience?: string | null;
-            /** @description Where they are fetched (RFC 8936). Needed with `poll`. */
+            /** @description Where they are fetched (RFC 8936). Needed with `poll`; null = nowhere. */
             signals_poll_url?: string | null;
             /** @description With which signals are fetched (`Bearer`). Sealed; never shown. null takes it away. A `signals_poll_url` on another server says it anew: 422 without. */
             signals_token?: string | null;
@@ -8610,7 +8610,7 @@ export interface components {
             signals_issuer?: string | null;
             /** @description What `aud` of security event tokens has to name; null = `signals_url`. */
             signals_audience?: string | null;
-            /** @description Where they are fetched (RFC 8936). Needed with `poll`. */
+            /** @description Where they are fetched (RFC 8936). Needed with `poll`; null = nowhere. */
             signals_poll_url?: string | null;
             /** @description With which signals are fetched (`Bearer`). Sealed; never shown. null takes it away. A `signals_poll_url` on another server says it anew: 422 without. */
             signals_token?: string | null;
@@ -12200,7 +12200,7 @@ export interface components {
                 signals_issuer?: string | null;
                 /** @description What `aud` of security event tokens has to name; null = `signals_url`. */
                 signals_audience?: string | null;
-                /** @description Where they are fetched (RFC 8936). Needed with `poll`. */
+                /** @description Where they are fetched (RFC 8936). Needed with `poll`; null = nowhere. */
                 signals_poll_url?: string | null;
                 /** @description Whether a client secret is stored; it is never shown. */
                 has_client_secret?: boolean;

@@ -19,6 +19,6 @@ export const agentMails = {
     title: 'Unused access ended',
     sent: 'When an application lost its access because nobody had used it (`unused_authorization_lifetime`).',
     variables: { application, applications_url },
-    needed: [],
+    needed: ['applications_url'],
   },
 } as const;

@@ -182,7 +182,7 @@ export const mails = {
     title: 'Access at a provider lost',
     sent: 'When a provider no longer lets an application use the person’s account there.',
     variables: { provider, application: textVariable('The application.', 'Notes'), account_url },
-    needed: [],
+    needed: ['account_url'],
   },
   new_sign_in: {
     title: 'New sign-in',

@@ -19,6 +19,8 @@ import { insertIdempotencyKey } from '../../../src/db/tables/idempotency_keys.js
 import { countSealedByKey, sealedColumns } from '../../../src/db/tables/sealed_columns.js';
 import { announceSecretKeys, removeSecretKeyHolder } from '../../../src/db/tables/secret_keys.js';
 import { endProviderToken } from '../../../src/db/tables/provider_tokens.js';
+import { providerSecretAad } from '../../../src/domain/connections/connections.js';
+import { signalStreamAad } from '../../../src/domain/signals/streams.js';
 import { linkIdentity } from '../../../src/domain/connections/identities.js';
 import { answerSsoFlow, insertSsoFlow } from '../../../src/db/tables/sso_flows.js';
 import { createSealer, keyIdOf, type Sealer } from '../../../src/lib/seal.js';
@@ -28,6 +30,7 @@ import { startTotp } from '../../../src/domain/authenticators/enrolment.js';
 import { startSignIn } from '../../../src/domain/sessions/half-sign-ins.js';
 import { addClient, addUser } from '../../support/data.js';
 import { addProviderGrant, addProviderToken } from '../../support/provider-tokens.js';
+import { addSignalStream } from '../../support/signals.js';
 import { addWebhook } from '../../support/webhooks.js';
 
 type Process = { deps: Deps; log: string[]; id: string; pass(signal?: AbortSignal): Promise<boolean>; leave(): Promise<void> };
@@ -81,6 +84,8 @@ async function fill({ deps }: Process, mails = 3): Promise<Context> {
   const { stream } = await transaction(ctx, (tx) => createLogStream(tx, given));
   await transaction(ctx, (tx) => rotateStreamSecret(tx, stream.id));
   const connection = await addConnection(ctx, { token_storage: true });
+  const signals_token_sealed = ctx.crypto.sealer.seal('token', providerSecretAad(connection.id));
+  await ctx.db.knex('connections').where({ id: connection.id }).update({ signals_token_sealed });
   const now = ctx.clock.now();
   await samlKeys(ctx);
   const state_digest = randomBytes(32);
@@ -104,6 +109,9 @@ async function fill({ deps }: Process, mails = 3): Promise<Context> {
   const account = { connection_id: connection.id, generation: 1, subject: 's', email: null, claims: {} };
   const client = await addClient(ctx);
   await addProviderGrant(ctx, client.id, connection.id);
+  const signals = await addSignalStream(ctx, client.id);
+  const authorization_sealed = ctx.crypto.sealer.seal('Bearer x', signalStreamAad(signals.id));
+  await ctx.db.knex('signal_streams').where({ id: signals.id }).update({ authorization_sealed });
   for (const subject of ['kept', 'to be revoked']) {
     const identity = await linkIdentity(ctx, user.id, { ...account, subject });
     const id = await addProviderToken(ctx, { identity, client_id: client.id });

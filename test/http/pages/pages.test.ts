@@ -69,7 +69,9 @@ function poison(value: unknown, text: string, key = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => poison(item, text, key));
   if (value !== null && typeof value === 'object')
     return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, poison(item, text, name)]));
-  return typeof value === 'string' && !/^(kind|tone|strategy|part|failure_reason)$|_(at|until)$/.test(key) ? text : value;
+  return typeof value === 'string' && !/^(kind|tone|strategy|part|failure_reason|needs|blocked_by|origin)$|_(at|until)$/.test(key)
+    ? text
+    : value;
 }
 
 describe('headers', () => {
