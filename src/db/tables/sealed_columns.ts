@@ -55,6 +55,9 @@ export const sealedColumns: readonly SealedColumn[] = [
   { table: 'mails', column: 'sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
 ];
 
+/** PostgreSQL tells names of statements by their first 63 bytes. */
+const statementName = (what: string, table: string, column: string) => `sealed.${what}.${table}.${column}`.slice(0, 63);
+
 /** A value that another key than the present one sealed. `after` names its row for {@link listStaleSealed}. */
 export type StaleSealed = {
   readonly environment_id: string;
@@ -102,7 +105,7 @@ export async function listStaleSealed(
     order by environment_id, ${key} limit $2`;
   const values = [header, limit, after?.environment_id ?? null, after?.row_key ?? null];
   type Row = Omit<StaleSealed, 'place'> & { belongs: string | Buffer };
-  const rows = await patient(knex, (trx) => runSystem<Row>(trx, { name: `sealed.stale.${table}.${column}`, text }, values));
+  const rows = await patient(knex, (trx) => runSystem<Row>(trx, { name: statementName('stale', table, column), text }, values));
   return rows.map(({ belongs, ...row }) => ({
     ...row,
     aad: aadOf(sealed, belongs),
@@ -128,7 +131,7 @@ export async function replaceSealed(
     )
     update ${table} t set ${column} = held.renewed from held where t.environment_id = held.environment_id and t.${key} = held.row_key
     returning 1`;
-  const rows = await runSystem(knex, { name: `sealed.replace.${table}.${column}`, text }, [
+  const rows = await runSystem(knex, { name: statementName('replace', table, column), text }, [
     changes.map(({ environment_id }) => environment_id),
     changes.map(({ row_key }) => row_key),
     changes.map(({ sealed }) => sealed),
@@ -154,7 +157,7 @@ export async function sampleSealed(knex: Knex, of: SealedColumn, limit: number):
   const { table, column, key, aadColumn } = of;
   const text = `select ${column} as sealed, ${aadColumn} as belongs from ${table}
     where octet_length(${column}) > 0 order by environment_id desc, ${key} desc limit $1`;
-  const rows = await runSystem<{ sealed: Buffer; belongs: string | Buffer }>(knex, { name: `sealed.sample.${table}.${column}`, text }, [
+  const rows = await runSystem<{ sealed: Buffer; belongs: string | Buffer }>(knex, { name: statementName('sample', table, column), text }, [
     limit,
   ]);
   return rows.map(({ sealed, belongs }) => ({ sealed, aad: aadOf(of, belongs) }));
