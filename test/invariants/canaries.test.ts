@@ -356,7 +356,7 @@ describe('secrets stay where they belong', () => {
     expect(new Set(sealed.map(({ environment_id }) => environment_id)).size).toBe(2);
     for (const one of sealed) {
       expect(ctx.crypto.sealer.open(one.value, one.aad)).not.toBe('');
-      for (const { aad } of sealed.filter((another) => another !== one))
+      for (const { aad } of sealed.filter((another) => another.aad !== one.aad))
         expect(() => ctx.crypto.sealer.open(one.value, aad)).toThrow('can not be opened');
     }
   });
