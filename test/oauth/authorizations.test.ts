@@ -86,9 +86,10 @@ describe('revoking ends', () => {
     const { access_token } = await tokensOf(app);
     const between = await exchanged(middle, access_token);
     const beyond = await exchanged(last, between, orders);
+    const opaque = await exchanged(last, between);
     const aside = await exchanged(last, access_token);
     await end(middle);
-    expect(await Promise.all([access_token, between, beyond, aside].map(isActive))).toEqual([true, false, false, true]);
+    expect(await Promise.all([access_token, between, beyond, opaque, aside].map(isActive))).toEqual([true, false, false, false, true]);
     service.clock.advance(1_000);
     expect(await isActive(await exchanged(middle, access_token))).toBe(true);
   });
@@ -133,6 +134,21 @@ describe('whoever is blocked', () => {
     // What was ended stays ended.
     await unblock(client);
     expect((await refresh(client, refresh_token)).body.error).toBe('invalid_grant');
+  });
+
+  test('gets nothing for what was on its way at that moment, which nothing has ended', async () => {
+    const client = await addClient(ctx, { grant_types });
+    const { refresh_token } = await tokensOf(client);
+    const code = await authorizeCode(browser, client, { scope: 'openid' });
+    const device = await startDevice(service.url, client, { scope: 'openid' });
+    expect((await answerDevice(browser, device.user_code)).status).toBe(200);
+    await ctx.db.knex('authorizations').where(pair(client)).update({ blocked_at: ctx.clock.now(), blocked_by: 'person' });
+    const answers = [
+      await refresh(client, refresh_token),
+      await redeem(service.url, client, code),
+      await tokenRequest(service.url, client, { grant_type: deviceCodeGrantType, device_code: device.device_code }),
+    ];
+    expect(answers.map(({ body }) => body.error)).toEqual(['invalid_grant', 'invalid_grant', 'invalid_grant']);
   });
 
   test('exchanges nothing, and nothing is exchanged for what it has (attack 53.1643)', async () => {

@@ -211,16 +211,20 @@ describe('a request is refused', () => {
   });
 
   test('of a client that asks first: without the person’s consent, and after it was withdrawn', async () => {
-    const stranger = await addClient(vault.ctx, {
-      first_party: false, verified: true, grant_types: ['authorization_code', 'refresh_token', tokenExchangeGrantType],
-    }); // prettier-ignore
+    const stranger = await addClient(vault.ctx, { grant_types: ['authorization_code', 'refresh_token', tokenExchangeGrantType] });
     await addProviderGrant(vault.ctx, stranger.id, vault.connection.id);
     const user = await addUser(vault.ctx);
-    const { browser } = await signInToApp(service, { app: vault.app, user });
+    const { browser, access_token: subject_token } = await signInToApp(service, { app: stranger, user });
+    await changed(vault.ctx, 'clients', { id: stranger.id }, { first_party: false });
     await allowAccess(browser, vault, user, accessAddress({ ...vault, app: stranger }));
     const consents = () => vault.ctx.db.knex('consents').where({ user_id: user.id, client_id: stranger.id });
     expect(await consents()).toHaveLength(1);
     expect(await tokensOf(vault.ctx, user)).toHaveLength(1);
+    const ask = () => exchange(service, vault, { subject_token }, stranger);
+    expect((await ask()).status).toBe(200);
+    // Given to a client that has said something else of itself since.
+    await consents().update({ client_digest: Buffer.alloc(32) });
+    expect(refusal(await ask())).toEqual([400, 'interaction_required']);
     await consents().delete();
     expect(await tokensOf(vault.ctx, user)).toEqual([]);
   });
