@@ -13,6 +13,7 @@ import {
   scripted,
   sharedAssertionWorld,
 } from '../support/assertions.js';
+import { receiveSignal } from '../../src/domain/provider-signals/receive-signal.js';
 import { addConnection } from '../support/connections.js';
 import { addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { createProofKey } from '../support/dpop.js';
@@ -428,4 +429,19 @@ test('identity assertions count by their client, issued or redeemed', async () =
 test('an organization that the provider does not speak for stays closed', async () => {
   const elsewhere = await addOrganization(world.b);
   expect(refusal(await bring(service, world, await scripted(world), { organization: elsewhere.id }))).toEqual([400, 'invalid_target']);
+});
+
+test('a signal of the provider about the account ends what was redeemed until then, and nothing later (specification 20.2.5)', async () => {
+  const at = service.clock.now();
+  const signal = { id: 'set of then', expires_at: new Date(at.getTime() + 60_000), subject: { subject: 'remote', sid: null } };
+  const origin = { ip_address: null, user_agent: null, request_id: null };
+  service.clock.advance(5_000);
+  const token = (await redeem()).body.access_token;
+  await receiveSignal(world.b, world.theirs, { ...signal, events: [{ kind: 'session-revoked', at }] }, origin);
+  expect(await isActive(token)).toBe(true);
+  const events = [{ kind: 'session-revoked', at: service.clock.now() }] as const;
+  await receiveSignal(world.b, world.theirs, { ...signal, id: 'set of now', events }, origin);
+  expect(await isActive(token)).toBe(false);
+  service.clock.advance(5_000);
+  expect(await isActive((await redeem()).body.access_token)).toBe(true);
 });
