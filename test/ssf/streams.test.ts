@@ -6,6 +6,7 @@ import { addSignalReceiver, type SignalReceiver } from '../support/signals.js';
 import { addUser } from '../support/data.js';
 import { authorizeCode, redeem } from '../support/oauth.js';
 import { manage, startManagedService, type Api } from '../support/management.js';
+import { observeStatements } from '../support/statements.js';
 import { sharedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 
@@ -203,6 +204,13 @@ describe('a stream', () => {
       expect([removed.status, removed.body, added.status, added.body]).toEqual([204, {}, 200, {}]);
     }
     expect((await other.call('POST', '/ssf/subjects/add', { stream_id, subject: 'me' })).status).toBe(400);
+    // Nor does the time tell: the same statement is run for both.
+    let asked = 0;
+    const stop = observeStatements((text) => void (asked += /insert into signal_exclusions/.test(text) ? 1 : 0));
+    for (const email of [user.email, 'stranger@example.com'])
+      await other.call('POST', '/ssf/subjects/remove', { stream_id, subject: { format: 'email', email } });
+    stop();
+    expect(asked).toBe(2);
   });
 
   test('is paused, disabled and enabled by its client, but not against an administrator', async () => {
