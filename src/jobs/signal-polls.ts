@@ -16,7 +16,16 @@ const failedPauseMs = 60_000;
 
 type Polled = Awaited<ReturnType<typeof listPolledConnections>>[number];
 
-async function poll(deps: Deps, { environment_id, id }: Polled, paused: Map<string, number>, signal?: AbortSignal): Promise<number> {
+/**
+ * Fetches the signals of one connection, unless its transmitter failed within the last minute: `paused` has until when, by the id of the connection.
+ * @returns how many there were
+ */
+export async function pollConnection(
+  deps: Deps,
+  { environment_id, id }: Pick<Polled, 'environment_id' | 'id'>,
+  paused: Map<string, number>,
+  signal?: AbortSignal,
+): Promise<number> {
   const now = deps.clock.elapsed();
   const environment = (paused.get(id) ?? 0) > now ? null : await findEnvironmentById(deps, environment_id);
   const ctx = environment && createContext(deps, environment);
@@ -36,18 +45,16 @@ async function poll(deps: Deps, { environment_id, id }: Polled, paused: Map<stri
   }
 }
 
-/** One pass over the connections whose signals are fetched; one replica at a time. @returns how many signals there were */
-export async function signalPollsPass(deps: Deps, paused = new Map<string, number>(), signal?: AbortSignal): Promise<number> {
-  let count = 0;
+/** One pass over the connections whose signals are fetched; one replica at a time. */
+export async function signalPollsPass(deps: Deps, paused: Map<string, number>, signal?: AbortSignal): Promise<void> {
   await tryAdvisoryLock(deps.db.knex, 'signal_polls', async () => {
     const waiting = await listPolledConnections(deps.db.knex, batch);
     for (const id of paused.keys()) if (!waiting.some((one) => one.id === id)) paused.delete(id);
     const worker = async () => {
-      for (let next = waiting.shift(); next && !signal?.aborted; next = waiting.shift()) count += await poll(deps, next, paused, signal);
+      for (let next = waiting.shift(); next && !signal?.aborted; next = waiting.shift()) await pollConnection(deps, next, paused, signal);
     };
     await Promise.all(Array.from({ length: atOnce }, worker));
   });
-  return count;
 }
 
 export function startSignalPolls(deps: Deps): Loop {

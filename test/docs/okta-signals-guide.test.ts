@@ -1,7 +1,7 @@
 // docs/guides/okta-signals.md, followed: what it sets is set, what it sends is sent, and the answers are as it says.
 import { readFile } from 'node:fs/promises';
 import { beforeAll, expect, test } from 'vitest';
-import { signalPollsPass } from '../../src/jobs/signal-polls.js';
+import { pollConnection } from '../../src/jobs/signal-polls.js';
 import { manage } from '../support/management.js';
 import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 import { isSignedIn, SignallingProvider, signalWorld } from '../support/provider-signals.js';
@@ -61,11 +61,11 @@ test('each way ends the session that began through the connection', async () => 
     expect([got, await isSignedIn(browser)]).toEqual([said, false]);
   }
 
-  expect((await api.patch(`/connections/${world.connection.id}`, JSON.parse(poll))).status).toBe(200);
   const browser = await world.signIn();
   const waiting = [{ one: await okta.set(world.url) }];
   upstream.instead.set('/ssf/poll', (_req, res) => void res.writeHead(200).end(JSON.stringify({ sets: waiting.shift() ?? {} })));
-  await signalPollsPass(service.deps);
+  expect((await api.patch(`/connections/${world.connection.id}`, JSON.parse(poll))).status).toBe(200);
+  expect(await pollConnection(service.deps, world.connection, new Map())).toBe(1);
   expect(await isSignedIn(browser)).toBe(false);
   expect(upstream.asked('/ssf/poll')[0]?.headers.authorization).toBe('Bearer POLL_TOKEN');
 });

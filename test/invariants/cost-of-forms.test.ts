@@ -42,6 +42,8 @@ beforeAll(async () => {
   const api = await manage(service.url);
   records = await oneOfEach(service, api);
   setupBrowser = await openedBy(service.url, { path: new URL(records.get('setup_links')?.['attributes'].url).pathname });
+  const push = { data: { type: 'connection', id: idOf('connections'), attributes: { signals: 'push' } } };
+  expect((await api.patch(`/connections/${idOf('connections')}`, push)).status).toBe(200);
   const issuer = await api.create('trusted_issuers', 'trusted_issuer', {
     issuer: 'https://ci.example',
     name: 'CI',
@@ -192,7 +194,7 @@ const written = (...collections: string[]) => collections.flatMap((name) => [`PO
 /** Addresses that answer 401, 403, 404 or 429 whatever their body is, by the reason. Any other one is a hole in the walk, and so is one of these that opens. */
 const closed: Readonly<Record<string, readonly string[]>> = {
   'nobody makes or changes them: 404': [
-    ...written('identities', 'consents', 'sessions', 'webhook_deliveries'),
+    ...written('identities', 'consents', 'authorizations', 'provider_tokens', 'signal_streams', 'sessions', 'webhook_deliveries'),
     ...written('event_types', 'events', 'audit_logs', 'security_events', 'request_traces'),
     'POST /dashboard/organization_groups',
   ],
@@ -204,6 +206,8 @@ const closed: Readonly<Record<string, readonly string[]>> = {
     'setup_links',
   ].map((name) => `POST /dashboard/${name}/:id`),
   'nobody deletes them: 404': [
+    'authorizations',
+    'provider_tokens',
     'webhook_deliveries',
     'event_types',
     'events',
@@ -217,6 +221,7 @@ const closed: Readonly<Record<string, readonly string[]>> = {
     'setup_links',
   ].map((name) => `POST /dashboard/${name}/:id/delete`),
   'the session of the sample is ended by what is done to its person: 404': ['POST /dashboard/sessions/:id/delete'],
+  'the consent of the sample is ended by what is done to its authorization: 404': ['POST /dashboard/consents/:id/delete'],
   'only applications do it: 404': ['POST /dashboard/sessions/:id/touch'],
   'it takes no body, and the first request deletes the client whose token it is: 401': ['DELETE /oauth/register/:client_id'],
 };

@@ -51,7 +51,10 @@ const queries: Readonly<Record<string, string>> = {
   '/dashboard/page_texts/draft': '?group=login&locale=en',
 };
 
-/** The addresses of a door with what its names stand for: each action of a resource, each section of the settings. */
+/**
+ * The addresses of a door with what its names stand for: each action of a resource, each section of the settings. Actions are in alphabetical order: an
+ * authorization that is blocked is still there when it is revoked.
+ */
 export function addressesOf(path: string, idOf: (collection: string) => string, settings: readonly string[]): string[] {
   const [, collection = ''] = /^\/dashboard\/(\w+)\//.exec(path) ?? [];
   const resource = registry.byPath.get(collection);
@@ -61,7 +64,10 @@ export function addressesOf(path: string, idOf: (collection: string) => string, 
     .replace('/connection/:verb', '/connection/test')
     .replace('/:id/:verb', `/${idOf('clients')}/verify`)
     .replace(/\/:(?:connection_id|client_id|id)/, (name) => `/${idOf(name === '/:connection_id' ? 'connections' : name === '/:client_id' ? 'clients' : collection)}`); // prettier-ignore
-  if (filled.endsWith('/:tab')) return Object.keys(resource?.actions ?? {}).map((verb) => filled.replace(':tab', verb));
+  if (filled.endsWith('/:tab'))
+    return Object.keys(resource?.actions ?? {})
+      .sort()
+      .map((verb) => filled.replace(':tab', verb));
   if (filled.endsWith('/:subject'))
     return (presentations.find((one) => one.path === collection)?.subjects ?? []).map(({ name }) => filled.replace(':subject', name));
   if (filled.endsWith('/:section')) return settings.map((section) => filled.replace(':section', section));
