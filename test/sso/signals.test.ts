@@ -304,7 +304,9 @@ describe('what is refused (specification 20.2.3)', () => {
       signedInWith(service, 'connections:read', ...permissions).then((one) =>
         one.get(`/dashboard/connections/${connection_id}/refused_signals`),
       );
-    expect(await (await page(world.connection.id, 'security_events:read')).text()).toContain('Signal of another issuer, or for another receiver');
+    expect(await (await page(world.connection.id, 'security_events:read')).text()).toContain(
+      'Signal of another issuer, or for another receiver',
+    );
     const silent = await addConnection(ctx, { issuer: upstream.url });
     for (const refused of [await page(world.connection.id), await page(silent.id, 'security_events:read')])
       expect(refused.status).not.toBe(200);
