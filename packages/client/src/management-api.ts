@@ -18511,7 +18511,7 @@ export interface components {
                 /** @enum {string} */
                 action: "create" | "update" | "delete";
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 /** @description What the document calls the record; `{identifier}#{name}` of a permission, `{client_id} -> {identifier}` of a grant. */
                 key: string;
                 /** @description Old and new value of each attribute that changes; a secret is `[secret]`. */
@@ -18537,7 +18537,7 @@ export interface components {
             /** @description Secrets that nobody gave and the service makes; their `value` is shown by the answer that makes them, and never again. */
             secrets: {
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 key: string;
                 attribute: string;
                 value?: string;
@@ -18564,7 +18564,7 @@ export interface components {
                 /** @enum {string} */
                 action: "create" | "update" | "delete";
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 /** @description What the document calls the record; `{identifier}#{name}` of a permission, `{client_id} -> {identifier}` of a grant. */
                 key: string;
                 /** @description Old and new value of each attribute that changes; a secret is `[secret]`. */
@@ -18590,7 +18590,7 @@ export interface components {
             /** @description Secrets that nobody gave and the service makes; their `value` is shown by the answer that makes them, and never again. */
             secrets: {
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 key: string;
                 attribute: string;
                 value?: string;
@@ -18626,7 +18626,7 @@ export interface components {
                 /** @enum {string} */
                 action: "create" | "update" | "delete";
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 /** @description What the document calls the record; `{identifier}#{name}` of a permission, `{client_id} -> {identifier}` of a grant. */
                 key: string;
                 /** @description Old and new value of each attribute that changes; a secret is `[secret]`. */
@@ -19009,6 +19009,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -19093,6 +19095,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -19136,6 +19140,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19180,6 +19186,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19222,6 +19230,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19264,6 +19274,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19306,6 +19318,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19348,6 +19362,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19390,6 +19406,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19432,6 +19450,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19474,6 +19494,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19647,6 +19669,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -19693,6 +19717,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -19739,6 +19765,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -20637,6 +20665,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -20728,6 +20758,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -20770,6 +20802,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -21102,6 +21136,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -21407,6 +21443,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -21491,6 +21529,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -21534,6 +21574,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -21921,6 +21963,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -22430,6 +22474,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -23052,6 +23098,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -23562,6 +23610,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -23604,6 +23654,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -23646,6 +23698,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -24104,6 +24158,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -24188,6 +24244,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -24231,6 +24289,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -24406,6 +24466,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -24452,6 +24514,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -24498,6 +24562,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -24707,6 +24773,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -24753,6 +24821,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -24972,6 +25042,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -25056,6 +25128,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -25099,6 +25173,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -25583,6 +25659,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -25667,6 +25745,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -25710,6 +25790,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -25754,6 +25836,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -25796,6 +25880,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -25838,6 +25924,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -26631,6 +26719,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -26677,6 +26767,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -26723,6 +26815,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -26940,6 +27034,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -27024,6 +27120,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -27067,6 +27165,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -27517,6 +27617,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -27599,6 +27701,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -27807,6 +27911,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -27889,6 +27995,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -27930,6 +28038,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -28270,6 +28380,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -28354,6 +28466,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -28397,6 +28511,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -28851,6 +28967,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -28935,6 +29053,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -28978,6 +29098,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -29447,6 +29569,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -29531,6 +29655,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -29574,6 +29700,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -30037,6 +30165,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -30121,6 +30251,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -30164,6 +30296,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -30986,6 +31120,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -31070,6 +31206,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -31113,6 +31251,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -31157,6 +31297,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -31199,6 +31341,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -31536,6 +31680,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -31620,6 +31766,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -31663,6 +31811,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -32125,6 +32275,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -32209,6 +32361,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -32252,6 +32406,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -32427,6 +32583,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -32473,6 +32631,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -32519,6 +32679,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -33123,6 +33285,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -33207,6 +33371,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -33250,6 +33416,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -33294,6 +33462,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -33336,6 +33506,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -33749,6 +33921,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -33795,6 +33969,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -33841,6 +34017,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -34058,6 +34236,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -34149,6 +34329,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -34191,6 +34373,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -34894,6 +35078,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -34978,6 +35164,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -35021,6 +35209,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -35065,6 +35255,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -35520,6 +35712,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -35604,6 +35798,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -35647,6 +35843,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -35691,6 +35889,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -35733,6 +35933,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -36240,6 +36442,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -36655,6 +36859,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -36701,6 +36907,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -36747,6 +36955,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -36962,6 +37172,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -37053,6 +37265,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -37564,6 +37778,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -37603,6 +37819,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -37645,6 +37863,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -38120,6 +38340,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -38202,6 +38424,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -38243,6 +38467,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -38285,6 +38511,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -38327,6 +38555,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -38371,6 +38601,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -38788,6 +39020,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -39542,6 +39776,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -39629,6 +39865,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -39669,6 +39907,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -39878,6 +40118,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -39965,6 +40207,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -40176,6 +40420,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -40258,6 +40504,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -40299,6 +40547,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -40394,6 +40644,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -40476,6 +40728,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -40517,6 +40771,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -40559,6 +40815,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -40931,7 +41189,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description One of these events. Several mean any of them. */
-                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "authorization.blocked" | "authorization.unblocked" | "authorization.expired" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "assertion.issued" | "assertion.redeemed" | "provider_token.handed_out" | "assertion.refused" | "signal.received" | "signal.refused" | "assertion.replayed" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
+                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "authorization.revoked" | "authorization.blocked" | "authorization.unblocked" | "authorization.expired" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "assertion.issued" | "assertion.redeemed" | "provider_token.handed_out" | "assertion.refused" | "signal.received" | "signal.refused" | "assertion.replayed" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
                 /** @description One of these severities. Several mean any of them. */
                 "filter[severity]"?: ("info" | "warning" | "critical")[];
                 /** @description Done, denied, or failed. Several mean any of them. */
@@ -41226,6 +41484,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -41308,6 +41568,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -41349,6 +41611,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -41391,6 +41655,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -41431,6 +41697,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -41684,6 +41952,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -41723,6 +41993,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -41765,6 +42037,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -42095,6 +42369,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -42177,6 +42453,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -42218,6 +42496,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -42260,6 +42540,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -42471,6 +42753,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -42553,6 +42837,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -42594,6 +42880,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -42805,6 +43093,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -42887,6 +43177,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;

@@ -3,6 +3,7 @@ import { listNewUsersByDay } from '../../../db/tables/overview.js';
 import type { Bar, ChartPart, Drawing, Part } from '../../parts/page-parts.js';
 import type { ViewContext } from '../../parts/records/presentation.js';
 import { groupedBy } from '../../../lib/grouped.js';
+import { reported } from '../../../management/reported.js';
 import { may } from '../../parts/records/objects.js';
 import { figure, inWords, percentage } from '../../parts/values.js';
 
@@ -184,10 +185,9 @@ export async function overviewCharts({ req, now }: ViewContext, days: number): P
   if (plots.length === 0) return [];
   // Twice as many days: those before are a line.
   const since = new Date(now.getTime() - (2 * days - 1) * dayMs).toISOString().slice(0, 10);
-  const [counted, users] = await Promise.all([
-    listDailyStats(call.ctx.scope, since),
-    plots.includes(newUsers) ? listNewUsersByDay(call.ctx.scope, new Date(since)) : [],
-  ]);
+  const [counted, users] = await reported(call, ({ ctx: { scope } }) =>
+    Promise.all([listDailyStats(scope, since), plots.includes(newUsers) ? listNewUsersByDay(scope, new Date(since)) : []]),
+  );
   // New users are counted from their rows, so that days before the daily counts began are shown too.
   const stats = [...counted, ...users.map(({ day, count }) => ({ day, name: newUsers.name, label: 'new_users', count }))];
   const all = plots.map((plot) => drawn(plot, stats, now, days));
