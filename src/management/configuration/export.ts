@@ -36,7 +36,9 @@ export async function exportDocument(live: Live): Promise<ResourceRow> {
     const found = groupedBy(described(type), ({ row }) => row[column]);
     return (id: string) => found.get(id) ?? [];
   };
-  const [permissionsOf, grantsOf] = [inKind('permission', 'api_resource_id'), inKind('client_grant', 'client_id')];
+  const permissionsOf = inKind('permission', 'api_resource_id');
+  await turn();
+  const grantsOf = inKind('client_grant', 'client_id');
   const domainsOf = inKind('organization_domain', 'organization_id');
   const outboundOf = inKind('outbound_grant', 'external_server_id');
   const providerGrantsOf = inKind('provider_grant', 'connection_id');

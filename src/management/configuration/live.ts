@@ -27,7 +27,7 @@ export type LiveRecord = {
 };
 
 export type Live = KnownNames & {
-  /** By kind and key. Webhooks may share a name. */
+  /** By kind and key, in the order of the keys. Webhooks may share a name. */
   readonly records: ReadonlyMap<KindName, Map<string, LiveRecord[]>>;
   /** A digest of all of it; behind a dot that of organizations, where these were read. */
   readonly state: string;
@@ -151,7 +151,8 @@ export async function readLive(call: Call, has_organizations: boolean): Promise<
       const record = { kind: documentKinds[type], id: idOf(documentKinds[type].resource, row), key, row, attributes, foreign };
       byKey.set(key, [...(byKey.get(key) ?? []), record]);
     }
-    records.set(type, byKey);
+    await turn();
+    records.set(type, new Map([...byKey.keys()].sort().map((key) => [key, byKey.get(key) ?? []])));
   }
   const others = kindNames.filter((type) => !ofOrganizations.includes(type));
   const state = await digestOf(rows, others, [...roleLinks, ...clientLinks], credentialRows, turn);
@@ -164,7 +165,4 @@ export const recordsNamed = (live: Live, type: KindName, key: string): readonly 
 
 export const allRecords = (live: Live): LiveRecord[] => [...live.records.values()].flatMap((byKey) => [...byKey.values()].flat());
 
-export function recordsOf(live: Live, type: KindName): LiveRecord[] {
-  const byKey = live.records.get(type) ?? new Map<string, LiveRecord[]>();
-  return [...byKey.keys()].sort().flatMap((key) => byKey.get(key) ?? []);
-}
+export const recordsOf = (live: Live, type: KindName): LiveRecord[] => [...(live.records.get(type)?.values() ?? [])].flat();
