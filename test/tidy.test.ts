@@ -113,8 +113,8 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   client_tokens: ['access_tokens'],
   // What an exchanged token leaves behind, whatever that is, is one statement.
   exchanged_tokens: ['access_tokens', 'audit_logs'],
-  // The same of an identity assertion: issued, the refresh token behind it is used; redeemed, it is spent.
-  issued_assertions: ['refresh_tokens', 'audit_logs'],
+  // The same of an identity assertion: issued, the authorization and the refresh token behind it are used; redeemed, it is spent.
+  issued_assertions: ['refresh_tokens', 'authorizations', 'audit_logs'],
   redeemed_assertions: ['access_tokens', 'audit_logs'],
   // One is handed out with its trace, and ended with what is to be revoked at the provider.
   provider_tokens: ['refresh_tokens', 'audit_logs', 'provider_token_revocations'],

@@ -272,6 +272,18 @@ describe('what is refused (specification 20.2.3)', () => {
     expect(await isSignedIn(browser)).toBe(true);
   });
 
+  test('of two replicas that get it at once one does what it says (attack 54.1679)', async () => {
+    const { databaseUrl: url, secretKey, clock } = service;
+    const replica = await startTestService({ ALLOW_PRIVATE_NETWORK: 'on', BASE_URL: service.url }, { database: { url, secretKey }, clock });
+    const before = (await auditRows(service, 'signal.received')).length;
+    const set = await provider.set(world.url);
+    const there = world.url.replace(service.url, `http://127.0.0.1:${replica.config.port}`);
+    const answers = await Promise.all([world.url, there].map((at) => postSet(at, set)));
+    expect(answers.map(({ status }) => status)).toEqual([202, 202]);
+    expect((await auditRows(service, 'signal.received')).length - before).toBe(1);
+    await replica.stop();
+  });
+
   test('connections that take none, are disabled, or aren’t there are one 404', async () => {
     const at = (id: string) => `${service.url}/auth/sso/${id}/signals`;
     const off = await addConnection(ctx, { issuer: upstream.url });

@@ -60,6 +60,11 @@ const configured: Partial<Readonly<Record<KindName, Condition>>> = {
        and c.origin <> 'administrator')`,
     [],
   ),
+  provider_grant: matches(
+    `exists (select 1 from clients c
+       where c.environment_id = provider_grants.environment_id and c.id = provider_grants.client_id and c.origin = 'administrator')`,
+    [],
+  ),
   // Groups come from a directory; a customer's people are no configuration of the environment.
   outbound_grant: matches(
     `outbound_grants.organization_id is null and outbound_grants.organization_group_id is null and exists (select 1 from clients c
@@ -131,7 +136,8 @@ export async function readLive(call: Call, has_organizations: boolean): Promise<
   const credentialRows = await allOf(call, federated_credentials);
   const credentials = credentialsOf(credentialRows as FederatedCredentialRow[], rows.trusted_issuer, call.ctx.environment.issuer);
   const servers = new Map(rows.external_server.map((row) => [String(row['id']), String(row['issuer'])]));
-  const known = { identifiers, organizations, servers, credentials, has_organizations };
+  const connections = new Map(rows.connection.map((row) => [String(row['id']), String(row['name'])]));
+  const known = { identifiers, organizations, servers, connections, credentials, has_organizations };
   const naming = namings(rows, { roles: roleLinks, clients: clientLinks, organizations: organizationLinks }, known);
   const records = new Map<KindName, Map<string, LiveRecord[]>>();
   const turn = turns();
