@@ -18938,7 +18938,7 @@ export interface components {
                 /** @enum {string} */
                 action: "create" | "update" | "delete";
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 /** @description What the document calls the record; `{identifier}#{name}` of a permission, `{client_id} -> {identifier}` of a grant. */
                 key: string;
                 /** @description Old and new value of each attribute that changes; a secret is `[secret]`. */
@@ -18964,7 +18964,7 @@ export interface components {
             /** @description Secrets that nobody gave and the service makes; their `value` is shown by the answer that makes them, and never again. */
             secrets: {
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 key: string;
                 attribute: string;
                 value?: string;
@@ -18991,7 +18991,7 @@ export interface components {
                 /** @enum {string} */
                 action: "create" | "update" | "delete";
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 /** @description What the document calls the record; `{identifier}#{name}` of a permission, `{client_id} -> {identifier}` of a grant. */
                 key: string;
                 /** @description Old and new value of each attribute that changes; a secret is `[secret]`. */
@@ -19017,7 +19017,7 @@ export interface components {
             /** @description Secrets that nobody gave and the service makes; their `value` is shown by the answer that makes them, and never again. */
             secrets: {
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 key: string;
                 attribute: string;
                 value?: string;
@@ -19053,7 +19053,7 @@ export interface components {
                 /** @enum {string} */
                 action: "create" | "update" | "delete";
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 /** @description What the document calls the record; `{identifier}#{name}` of a permission, `{client_id} -> {identifier}` of a grant. */
                 key: string;
                 /** @description Old and new value of each attribute that changes; a secret is `[secret]`. */
@@ -19436,6 +19436,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -19520,6 +19522,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -19563,6 +19567,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19607,6 +19613,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19649,6 +19657,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19691,6 +19701,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19733,6 +19745,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19775,6 +19789,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19817,6 +19833,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19859,6 +19877,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19901,6 +19921,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -20074,6 +20096,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -20120,6 +20144,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -20166,6 +20192,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -21064,6 +21092,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -21155,6 +21185,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -21197,6 +21229,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -21529,6 +21563,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -21834,6 +21870,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -21918,6 +21956,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -21961,6 +22001,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -22348,6 +22390,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -22857,6 +22901,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -23479,6 +23525,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -23989,6 +24037,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -24031,6 +24081,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -24073,6 +24125,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -24582,6 +24636,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -25040,6 +25096,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -25124,6 +25182,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -25167,6 +25227,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -25342,6 +25404,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -25388,6 +25452,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -25434,6 +25500,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -25643,6 +25711,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -25689,6 +25759,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -25908,6 +25980,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -25992,6 +26066,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -26035,6 +26111,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -26519,6 +26597,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -26603,6 +26683,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -26646,6 +26728,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -26690,6 +26774,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -26732,6 +26818,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -26774,6 +26862,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -27567,6 +27657,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -27613,6 +27705,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -27659,6 +27753,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -27876,6 +27972,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -27960,6 +28058,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -28003,6 +28103,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -28453,6 +28555,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -28535,6 +28639,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -28743,6 +28849,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -28825,6 +28933,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -28866,6 +28976,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -29206,6 +29318,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -29290,6 +29404,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -29333,6 +29449,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -29787,6 +29905,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -29871,6 +29991,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -29914,6 +30036,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -30383,6 +30507,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -30467,6 +30593,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -30510,6 +30638,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -30973,6 +31103,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -31057,6 +31189,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -31100,6 +31234,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -31922,6 +32058,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -32006,6 +32144,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -32049,6 +32189,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -32093,6 +32235,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -32135,6 +32279,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -32472,6 +32618,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -32556,6 +32704,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -32599,6 +32749,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -33061,6 +33213,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -33145,6 +33299,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -33188,6 +33344,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -33363,6 +33521,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -33409,6 +33569,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -33455,6 +33617,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -34059,6 +34223,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -34143,6 +34309,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -34186,6 +34354,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -34230,6 +34400,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -34272,6 +34444,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -34685,6 +34859,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -34731,6 +34907,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -34777,6 +34955,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -34994,6 +35174,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -35085,6 +35267,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -35127,6 +35311,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -35830,6 +36016,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -35914,6 +36102,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -35957,6 +36147,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -36001,6 +36193,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -36456,6 +36650,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -36540,6 +36736,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -36583,6 +36781,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -36627,6 +36827,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -36669,6 +36871,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -37176,6 +37380,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -37591,6 +37797,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -37637,6 +37845,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -37683,6 +37893,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -37898,6 +38110,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -37989,6 +38203,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -38500,6 +38716,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -38539,6 +38757,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -38581,6 +38801,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -39056,6 +39278,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -39138,6 +39362,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -39179,6 +39405,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -39221,6 +39449,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -39263,6 +39493,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -39307,6 +39539,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -39724,6 +39958,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -40478,6 +40714,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -40565,6 +40803,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -40605,6 +40845,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -40814,6 +41056,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -40901,6 +41145,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -41112,6 +41358,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -41194,6 +41442,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -41235,6 +41485,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -41330,6 +41582,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -41412,6 +41666,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -41453,6 +41709,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -41495,6 +41753,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -41867,7 +42127,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description One of these events. Several mean any of them. */
-                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "authorization.blocked" | "authorization.unblocked" | "authorization.expired" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "assertion.issued" | "assertion.redeemed" | "approval.decided" | "provider_token.handed_out" | "assertion.refused" | "signal.received" | "signal.refused" | "assertion.replayed" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
+                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "authorization.revoked" | "authorization.blocked" | "authorization.unblocked" | "authorization.expired" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "assertion.issued" | "assertion.redeemed" | "approval.decided" | "provider_token.handed_out" | "assertion.refused" | "signal.received" | "signal.refused" | "assertion.replayed" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
                 /** @description One of these severities. Several mean any of them. */
                 "filter[severity]"?: ("info" | "warning" | "critical")[];
                 /** @description Done, denied, or failed. Several mean any of them. */
@@ -42162,6 +42422,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -42244,6 +42506,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -42285,6 +42549,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -42327,6 +42593,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -42367,6 +42635,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -42620,6 +42890,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -42659,6 +42931,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -42701,6 +42975,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -43031,6 +43307,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -43113,6 +43391,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -43154,6 +43434,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -43196,6 +43478,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -43407,6 +43691,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -43489,6 +43775,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -43530,6 +43818,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -43741,6 +44031,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -43823,6 +44115,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;

@@ -18,6 +18,7 @@ const innerLists: Partial<Readonly<Record<KindName, { readonly name: string; rea
   api_resource: { name: 'permissions', kind: 'permission' },
   organization: { name: 'domains', kind: 'organization_domain' },
   client: { name: 'grants', kind: 'client_grant' },
+  connection: { name: 'provider_grants', kind: 'provider_grant' },
   external_server: { name: 'grants', kind: 'outbound_grant' },
 };
 
