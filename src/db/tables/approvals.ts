@@ -116,14 +116,14 @@ export async function insertApproval(scope: Scope, row: NewApproval): Promise<nu
   return stored?.seconds ?? null;
 }
 
-/** A question with what its client waits with. `approved_at`: when the person last approved anything. */
+/** A question with what its client waits with, whose `scope` is without what has gone since. `approved_at`: when the person last approved anything. */
 export type AskedApproval = ApprovalRow &
   Pick<DeviceCodeRow, 'digest' | 'resource' | 'organization'> & { readonly approved_at: Date | null };
 
 /** The question that the person was asked; null: there is none, or it is somebody else's. */
 export async function findApprovalOfUser(scope: Scope, id: string, user_id: string): Promise<AskedApproval | null> {
   const text = `
-    select a.*, c.digest, c.resource, c.organization,
+    select a.*, c.digest, c.scope, c.resource, c.organization,
       (select max(l.decided_at) from approvals l where l.environment_id = $1 and l.user_id = $3 and l.decision = 'approved') as approved_at
     from approvals a join device_codes c on c.environment_id = a.environment_id and c.approval_id = a.id
     where a.environment_id = $1 and a.id = $2 and a.user_id = $3`;
