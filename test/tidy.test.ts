@@ -266,11 +266,12 @@ describe('src', () => {
     const table = sources.find(({ path }) => path === 'src/db/tables/users.ts')?.code ?? '';
     const settings = table.match(/\bemail_verified(?:: true|\s*=\s*(?!=))/g);
     expect(settings, 'Set it in setEmailVerified alone.').toEqual(['email_verified: true']);
-    const proven = sources.filter(({ path, code }) => !own.includes(path) && /\bproveAddress\(/.test(code)).map(({ path }) => path);
+    const proven = sources.filter(({ path, code }) => !own.includes(path) && /\bproven?Address\(/.test(code)).map(({ path }) => path);
     expect(proven.sort(), 'A new way to prove an address belongs into test/account/first-proof.test.ts, and here.').toEqual([
       'src/domain/credentials/address-change.ts',
       'src/domain/credentials/password-reset.ts',
       'src/domain/sign-ins/email-codes.ts',
+      'src/domain/sign-ins/provider-account.ts',
       'src/domain/users/users.ts',
     ]);
   });

@@ -166,6 +166,8 @@ export type ReachOf<R> = {
   of(tx: Context, row: R): Promise<Reach> | Reach;
   /** What the record's deletion takes from others, or opens, beside that. */
   removed?(tx: Context, row: R): Promise<Reach>;
+  /** What a change of an attribute takes from others, or opens, beside that, by the attribute's name. */
+  readonly changed?: Readonly<Record<string, (tx: Context, row: R) => Promise<Reach>>>;
   /** Of every attribute that can be set. */
   readonly attributes: Readonly<Record<string, Touch>>;
   /** A new record: `plain` when its maker doesn't control it. Left out: what the record reaches must be held. */
