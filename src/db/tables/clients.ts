@@ -53,6 +53,8 @@ export type ClientRow = SamlColumns & {
   token_endpoint_auth_method: ClientAuthMethod;
   /** The scopes it may ask for; null = the OpenID Connect ones and every permission of the resource it names. */
   scopes: string[] | null;
+  /** The types of authorization details that it may ask for (RFC 9396 10). */
+  authorization_details_types: string[];
   access_token_format: 'jwt' | 'opaque';
   first_party: boolean;
   /** Whether people sign in to it for an organization: never, where the request names one, or always. */

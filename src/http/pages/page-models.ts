@@ -60,6 +60,9 @@ export type PageApplication = PageClient & {
   open_url: string | null;
 };
 
+/** What was asked for beyond scopes, as a sentence in a language. */
+export type PageDetailText = { text: string; lang: string; dir: 'ltr' | 'rtl' };
+
 /** That an application acts for the person: what it may do in words, and where (`api` null: at the account itself). */
 export type PageAuthorization = PageClient & {
   client_id: string;
@@ -67,6 +70,7 @@ export type PageAuthorization = PageClient & {
   logo_uri: string | null;
   open_url: string | null;
   access: { api: string | null; scopes: string[] }[];
+  details: PageDetailText[];
   origin: 'person' | 'administrator' | 'employer';
   /** Null: it isn't. */
   blocked_by: 'person' | 'administrator' | null;
@@ -154,6 +158,8 @@ export interface ConsentPage extends FormPage {
   user: { email: string; name: string };
   /** `text` in words (scope-texts.ts); the name stands beside those that read the same. */
   scopes: { name: string; text: string; is_repeated?: boolean }[];
+  /** Details beyond scopes as sentences, each in its language, and the name of its box: unticked, it isn't allowed. */
+  details: (PageDetailText & { name: string })[];
   action: string;
   hidden: Record<string, string>;
 }

@@ -21,6 +21,7 @@ const order: readonly KindName[] = [
   'organization_domain',
   'organization',
   'permission',
+  'authorization_detail_type',
   'api_resource',
 ];
 
@@ -35,7 +36,8 @@ export function collectionsOf(
   return ({ kind: { type }, row }) => {
     if (type === 'client_grant') return byName.get(nameOfList(type, String(row['client_id'])));
     if (type === 'outbound_grant') return byName.get(nameOfList(type, servers.get(String(row['external_server_id'])) ?? ''));
-    if (type === 'permission') return byName.get(nameOfList(type, identifiers.get(String(row['api_resource_id'])) ?? ''));
+    if (type === 'permission' || type === 'authorization_detail_type')
+      return byName.get(nameOfList(type, identifiers.get(String(row['api_resource_id'])) ?? ''));
     const organization_id = row['organization_id'] as string | null | undefined;
     if (type === 'organization_domain') return byName.get(nameOfList(type, organizations.get(organization_id ?? '') ?? ''));
     // Customers make connections by themselves.

@@ -57,7 +57,7 @@ export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
     },
     revoke_tokens: { refresh_tokens: 'ended' },
   },
-  api_resources: { delete: { permissions: 'deleted', client_grants: 'deleted', roles: 'affected' } },
+  api_resources: { delete: { permissions: 'deleted', authorization_detail_types: 'deleted', client_grants: 'deleted', roles: 'affected' } },
   permissions: { delete: { roles: 'affected', client_grants: 'affected' } },
   connections: { delete: { identities: 'deleted', provider_grants: 'deleted', provider_tokens: 'deleted', clients: 'affected' } },
   provider_grants: { delete: { provider_tokens: 'deleted' } },
@@ -98,6 +98,7 @@ export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
 const texts: Readonly<Record<string, string>> = named({
   api_resources: '{count, plural, one {# API resource} other {# API resources}}',
   authenticators: '{count, plural, one {# sign-in method} other {# sign-in methods}}',
+  authorization_detail_types: '{count, plural, one {# type of authorization details} other {# types of authorization details}}',
   authorizations: '{count, plural, one {# authorization} other {# authorizations}}',
   client_grants: '{count, plural, one {# client grant} other {# client grants}}',
   clients: '{count, plural, one {# client} other {# clients}}',
