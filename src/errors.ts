@@ -2,6 +2,7 @@ import type { ApiErrorCode } from './lib/error-codes.js';
 import type { OAuthErrorCode } from './lib/oauth-error-codes.js';
 import { inEnglish } from './lib/languages/english.js';
 import { message, type Message, type MessageKey } from './lib/languages/messages.js';
+import { errorDescription } from './lib/error-description.js';
 import { named } from './lib/named.js';
 import type { RefusalDetail, RefusalRule } from './lib/refusal-rules.js';
 
@@ -79,7 +80,7 @@ export class OAuthError extends RuledError {
   /** RFC 6750 3.1. */
   static invalid_token(description = 'the access token is missing, expired or revoked') {
     return new OAuthError(401, 'invalid_token', description, {
-      'WWW-Authenticate': `Bearer realm="oauth", error="invalid_token", error_description="${description}"`,
+      'WWW-Authenticate': `Bearer realm="oauth", error="invalid_token", error_description="${errorDescription(description)}"`,
     });
   }
   /** RFC 6750 3.1: `scope` names what would have been enough. */

@@ -113,8 +113,8 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   client_tokens: ['access_tokens'],
   // What an exchanged token leaves behind, whatever that is, is one statement.
   exchanged_tokens: ['access_tokens', 'audit_logs'],
-  // The same of an identity assertion: issued, the refresh token behind it is used; redeemed, it is spent.
-  issued_assertions: ['refresh_tokens', 'audit_logs'],
+  // The same of an identity assertion: issued, the authorization and the refresh token behind it are used; redeemed, it is spent.
+  issued_assertions: ['refresh_tokens', 'authorizations', 'audit_logs'],
   redeemed_assertions: ['access_tokens', 'audit_logs'],
   // One is handed out with its trace, and ended with what is to be revoked at the provider.
   provider_tokens: ['refresh_tokens', 'audit_logs', 'provider_token_revocations'],
@@ -266,11 +266,12 @@ describe('src', () => {
     const table = sources.find(({ path }) => path === 'src/db/tables/users.ts')?.code ?? '';
     const settings = table.match(/\bemail_verified(?:: true|\s*=\s*(?!=))/g);
     expect(settings, 'Set it in setEmailVerified alone.').toEqual(['email_verified: true']);
-    const proven = sources.filter(({ path, code }) => !own.includes(path) && /\bproveAddress\(/.test(code)).map(({ path }) => path);
+    const proven = sources.filter(({ path, code }) => !own.includes(path) && /\bproven?Address\(/.test(code)).map(({ path }) => path);
     expect(proven.sort(), 'A new way to prove an address belongs into test/account/first-proof.test.ts, and here.').toEqual([
       'src/domain/credentials/address-change.ts',
       'src/domain/credentials/password-reset.ts',
       'src/domain/sign-ins/email-codes.ts',
+      'src/domain/sign-ins/provider-account.ts',
       'src/domain/users/users.ts',
     ]);
   });

@@ -102,7 +102,10 @@ async function load(req: Request, words: Words) {
   const consents = await listConsentsOfUser(ctx.scope, user_id);
   const openable = await listOpenableClients(ctx.scope, user_id);
   const own_applications = openable.map((client) => ownApplication(req, client));
+  const joined = organizations.filter(({ status }) => status === 'active').map(({ id }) => id);
   const connections = (await enabledConnections(ctx))
+    // Those of other organizations would tell who the customers are (specification 16.2.2).
+    .filter(({ organization_id }) => organization_id === null || joined.includes(organization_id))
     .filter(({ id }) => !identities.some((identity) => identity.connection_id === id))
     .map(({ id, display_name, strategy }) => ({ id, display_name, strategy: strategy as PageIdentity['strategy'] }));
   return { user, organizations, sessions: documents, identities, connections, consents, own_applications };

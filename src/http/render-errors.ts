@@ -3,6 +3,7 @@ import { bearerChallenge, managementMetadataUrl } from '../domain/api-resources/
 import { DatabaseFailure } from '../db/connection/failures.js';
 import { ApiError, type ApiErrorObject } from '../errors.js';
 import { isApiErrorCode, type ApiErrorCode } from '../lib/error-codes.js';
+import { errorDescription } from '../lib/error-description.js';
 import { wantsJson } from './request/form.js';
 import { traceRefusal } from './auth/trace.js';
 import { basePage } from './pages/pages.js';
@@ -65,12 +66,9 @@ function renderApi(req: Request, res: Response, error: unknown, refusal: Rendere
   res.end(req.method === 'HEAD' ? undefined : apiErrorDocument(req, errors));
 }
 
-/** RFC 6749 5.2 allows visible ASCII without `"` and `\` in a description. */
-const ascii = (text: string) => text.replaceAll(/["\\’]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?');
-
 function renderJson(req: Request, res: Response, refusal: RenderedError): void {
   res.status(refusal.status).set('Cache-Control', 'no-store');
-  const body = { error: refusal.code, error_description: ascii(refusal.text), ...refusal.extra };
+  const body = { error: refusal.code, error_description: errorDescription(refusal.text), ...refusal.extra };
   res.json(surfaceOf(req.path) === 'page' ? { ...body, request_id: req.request_id } : body);
 }
 

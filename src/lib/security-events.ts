@@ -70,6 +70,10 @@ export const securityEvents = {
     ),
     description: 'What was allowed to an application was taken back; its tokens ended.',
   },
+  'authorization.revoked': {
+    ...changeOf('access_withdrawn', 'info', 'who acts through the Management API or the dashboard', 'authorization'),
+    description: 'All that an application held of a person was ended for them.',
+  },
   'authorization.blocked': {
     ...changeOf('access_withdrawn', 'warning', 'the user', 'client'),
     description: 'Somebody never wants an application to act for them again; all that it held ended.',

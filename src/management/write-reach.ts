@@ -30,19 +30,21 @@ const namedLinks = (call: Call, resource: Resource, related: RelatedRows): Resou
   );
 
 /**
- * Computes how far a record reaches before it is changed; `row` null: a new one. A removal counts what goes, or opens, with the record.
+ * Computes how far a record reaches before it is changed; `row` null: a new one.
  * @param touched what the write touches of it, whatever becomes of it; null where that follows from what was changed
  */
-async function weigh(
-  call: Call,
-  resource: Resource,
-  row: ResourceRow | null,
-  touched: Weighed['touched'] = null,
-  isRemoval = false,
-): Promise<Weighed> {
-  const own = row === null ? noReach : await resource.reach.of(call.ctx, row);
-  const before = row && isRemoval && resource.reach.removed ? union(own, await resource.reach.removed(call.ctx, row)) : own;
-  return { resource, row, before, touched };
+async function weigh(call: Call, resource: Resource, row: ResourceRow | null, touched: Weighed['touched'] = null): Promise<Weighed> {
+  return { resource, row, before: row === null ? noReach : await resource.reach.of(call.ctx, row), touched };
+}
+
+/** What goes, or opens, with a record that is removed, or by what is touched of it. */
+async function besides({ call, write, row }: State, touched: readonly Touched[]): Promise<Reach> {
+  const { removed, changed } = write.resource.reach;
+  if (row === null) return noReach;
+  const reaches = write.kind === 'delete' ? [removed] : touched.map(({ at }) => changed?.[at.attribute ?? '']);
+  let taken = noReach;
+  for (const reach of reaches) if (reach) taken = union(taken, await reach(call.ctx, row));
+  return taken;
 }
 
 /** The targets of a relationship change that affects the targets too. */
@@ -69,12 +71,14 @@ export async function reach(state: State): Promise<Partial<State>> {
   const { attributes, related } = checked as CheckedInput;
   const before = row === null ? {} : await shown(state, row);
   if (needed === undefined && holdsEverything(call.actor)) return { before };
-  const own = await weigh(call, write.resource, row, null, write.kind === 'delete');
+  const after = { ...before, ...attributes, ...namedLinks(call, write.resource, related) };
+  const touched = touchesOf(state, before, after);
+  const own = await weigh(call, write.resource, row);
+  const first = { ...own, before: union(own.before, await besides(state, touched)) };
   const relationship = changedBy(write);
   const targets = relationship ? await weighTargets(call, relationship, related[write.name ?? ''] as readonly ResourceRow[]) : [];
-  const weighed = [own, ...targets];
-  const after = { ...before, ...attributes, ...namedLinks(call, write.resource, related) };
-  for (const one of weighed) decide(state, one, one.before, touchesOf(state, before, after));
+  const weighed = [first, ...targets];
+  for (const one of weighed) decide(state, one, one.before, touched);
   return { before, weighed };
 }
 

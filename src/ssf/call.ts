@@ -22,7 +22,7 @@ async function authenticate(web: Web, req: Request, scope: SsfScope): Promise<Cl
   const { token, invalid } = await authenticateToken(web, req);
   const audience = signalsAudience(req.ctx.environment);
   if (token.audience !== audience) throw invalid(`the access token is for ${quotedValue(token.audience)}; ask for resource=${audience}`);
-  if (token.user_id !== null) throw invalid('the access token is a person’s; a stream takes the client’s own');
+  if (token.user_id !== null) throw invalid('the access token is of a person; a stream takes one of the client itself');
   const scopes = token.scope.split(' ');
   if (!scopes.includes(scope) && !scopes.includes('ssf.manage')) throw OAuthError.insufficient_scope(scope);
   return token.client;

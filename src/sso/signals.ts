@@ -10,6 +10,7 @@ import {
 import { noteRefusedSignal, receiveSignal } from '../domain/provider-signals/receive-signal.js';
 import { originOf } from '../http/pages/mail-origin.js';
 import { bodyLimits } from '../http/request/body-limits.js';
+import { errorDescription } from '../lib/error-description.js';
 import { jsonObject } from '../lib/json-object.js';
 import { named } from '../lib/named.js';
 import { parseParameters } from '../lib/parameters.js';
@@ -73,13 +74,14 @@ async function replayOf(form: Form, req: Request, connection: Connection, read: 
 
 /** RFC 8935 2.4; those who authorize themselves are told so. */
 function refuse(res: Response, status: number, { err, description }: Pick<RefusedSignal, 'err' | 'description'>): void {
-  if (status === 401) res.setHeader('WWW-Authenticate', `Bearer error="invalid_token", error_description="${description}"`);
+  if (status === 401)
+    res.setHeader('WWW-Authenticate', `Bearer error="invalid_token", error_description="${errorDescription(description)}"`);
   // `error` is what back-channel logout (2.8) calls it.
   res.status(status).json({
     err,
     description,
     error: err === 'authentication_failed' ? 'invalid_token' : 'invalid_request',
-    error_description: description,
+    error_description: errorDescription(description),
   });
 }
 

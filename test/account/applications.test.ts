@@ -11,6 +11,7 @@ import { csrfOf, type Browser } from '../support/browser.js';
 import { addClient, addResource, addUser, type TestClient } from '../support/data.js';
 import { mailTo } from '../support/mailbox.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
+import { auditRows, lastRow } from '../support/security-events.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 
@@ -59,11 +60,15 @@ test('one POST ends it; another blocks it, and lets it in again', async () => {
   expect(await isActive(access_token)).toBe(false);
   expect((await tokenRequest(service.url, app, { grant_type: 'refresh_token', refresh_token })).body.error).toBe('invalid_grant');
   expect((await post(`/account/applications/${app.id}/revoke`)).status).toBe(404);
+  const mine = { actor_id: user.id, target_type: 'client', target_id: app.id };
+  expect(await lastRow(service, 'consent.withdrawn')).toMatchObject(mine);
 
   await tokensOf(app);
   await post(`/account/applications/${app.id}/block`);
   expect(await page()).toContain('Blocked');
+  expect(await lastRow(service, 'authorization.blocked')).toMatchObject(mine);
   await post(`/account/applications/${app.id}/unblock`);
+  expect(await lastRow(service, 'authorization.unblocked')).toMatchObject(mine);
   expect((await tokensOf(app)).access_token).toBeDefined();
   expect((await post(`/account/applications/${app.id}/unblock`)).status).toBe(404);
 });
@@ -87,6 +92,8 @@ test('all agents end by one POST, and nothing else does', async () => {
   const [ofAgent, ofApp] = [(await tokensOf(second)).access_token, (await tokensOf(app)).access_token];
   await post('/account/applications/end_agents');
   expect([await isActive(ofAgent), await isActive(ofApp)]).toEqual([false, true]);
+  const ended = (await auditRows(service, 'consent.withdrawn')).filter(({ actor_id }) => actor_id === user.id);
+  expect(ended.map(({ target_id }) => target_id).toSorted()).toEqual([agent.id, second.id].toSorted());
   for (const client of [agent, second]) expect(await findAuthorization(ctx.scope, { user_id: user.id, client_id: client.id })).toBeNull();
 });
 

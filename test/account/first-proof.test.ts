@@ -19,6 +19,7 @@ import { giveTotp, halfSignedIn, setEnvironment, totpCode } from '../support/fac
 import { codeIn, lastMailTo, mailTo } from '../support/mailbox.js';
 import { manage, type Api } from '../support/management.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
+import { addDomain, addOrganization } from '../support/organizations.js';
 import { auditRows } from '../support/security-events.js';
 import { contextOf, sharedManagedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
@@ -32,6 +33,7 @@ let api: Api;
 let admin: Browser;
 let client: TestClient;
 let connection: ConnectionRow;
+let ofOrganization: ConnectionRow;
 
 beforeAll(async () => {
   await setEnvironment(service, { email_code_sign_in_enabled: true });
@@ -40,6 +42,9 @@ beforeAll(async () => {
   admin = await signedInWith(service, 'users:read', 'users:write');
   client = await addClient(ctx, { first_party: true });
   connection = await addConnection(ctx, { issuer: upstream.url, display_name: 'Corp', trusted: false });
+  const organization = await addOrganization(ctx);
+  await addDomain(ctx, organization, 'owned.example');
+  ofOrganization = await addConnection(ctx, { issuer: upstream.url, organization_id: organization.id });
 });
 
 const device = { id: 'a device of 256 random bits', users: [] };
@@ -50,8 +55,8 @@ const confirmed = async ({ email }: UserRow) =>
   (await mailTo(service.url, email)).filter(({ subject }) => subject.includes('is confirmed'));
 
 /** Somebody who has an account with an address that isn't theirs, and has attached to it whatever can be. */
-async function squatter() {
-  const user = await addUser(ctx, { email_verified: false });
+async function squatter(domain = 'example.com') {
+  const user = await addUser(ctx, { email: `${uuidv7(ctx.clock.now().getTime())}@${domain}`, email_verified: false });
   const { secret } = await giveTotp(ctx, user.id);
   const browser = await halfSignedIn(service, user);
   service.clock.advance(60_000);
@@ -95,12 +100,15 @@ async function expectNothingLeft({
   expect(await listConsentsOfUser(ctx.scope, user.id)).toEqual([]);
   expect(await listAuthenticatorsOfUser(ctx.scope, user.id)).toEqual([]);
   expect(await rememberedProof(ctx, device, user.id)).toBeNull();
-  expect(await listIdentities(ctx, user.id)).toMatchObject([{ proven: false }]);
+  const identities = await listIdentities(ctx, user.id);
+  expect(identities.filter(({ connection_id }) => connection_id === connection.id)).toMatchObject([{ proven: false }]);
   const through = new Browser(service.url);
   const asked = await loginThrough(through, connection);
   expect([asked.status, through.cookies.has('session')]).toEqual([200, false]);
   expect(await asked.text()).toContain('Reconnect Corp to your account');
-  expect((await new Browser(service.url).postJson('/login', { email: user.email, password })).status).toBe(401);
+  const guessed = new Browser(service.url);
+  await guessed.login(user.email, password);
+  expect(await isSignedIn(guessed)).toBe(false);
   expect(await reload(user)).toMatchObject({
     email_verified: true,
     two_step_enabled: false,
@@ -130,11 +138,22 @@ async function byReset({ email }: UserRow, link: boolean): Promise<Browser> {
 const patch = async ({ id }: UserRow, attributes: object) =>
   expect((await api.patch(`/users/${id}`, { data: { type: 'user', id, attributes } })).status).toBe(200);
 
+/** The provider of the organization whose domain it is says so; nothing of the account is asked for. */
+async function byOrganization({ email }: UserRow): Promise<Browser> {
+  const { claims } = upstream;
+  upstream.claims = { sub: email, email, email_verified: true };
+  const browser = new Browser(service.url);
+  expect((await loginThrough(browser, ofOrganization)).headers.get('location')).toBe('/account');
+  upstream.claims = claims;
+  return browser;
+}
+
 const proofs: [string, (user: UserRow) => Promise<Browser | null>][] = [
   ['a code by mail', byEmailedCode],
   ['a reset by code', (user) => byReset(user, false)],
   ['a reset by link', (user) => byReset(user, true)],
   ['a PATCH of an administrator', async (user) => (await patch(user, { email_verified: true }), null)],
+  ['the connection of an organization', byOrganization],
   [
     'the dashboard',
     async ({ id }) => {
@@ -150,7 +169,7 @@ describe.each(proofs)('the first proof of an address, by %s', (_how, prove) => {
   let owner: Browser | null;
 
   beforeEach(async () => {
-    before = await squatter();
+    before = await squatter(prove === byOrganization ? 'owned.example' : undefined);
     owner = await prove(before.user);
   });
 

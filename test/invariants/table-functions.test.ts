@@ -225,7 +225,14 @@ const special: Record<string, () => unknown[]> = {
   'identities.voidIdentitiesOfUser': () => [row('identities')['user_id'], null],
   'issued_assertions.findIdTokenSubject': () => [ofSession(), sessionBounds(own)],
   'issued_assertions.storeIssuedAssertion': () => [
-    { audit: row('audit_logs'), refresh: { digest: row('refresh_tokens')['digest'], expires_at: soon }, proof: null },
+    {
+      audit: row('audit_logs'),
+      user_id: row('authorizations')['user_id'],
+      client_id: row('authorizations')['client_id'],
+      now: soon,
+      refresh: { digest: row('refresh_tokens')['digest'], expires_at: soon },
+      proof: null,
+    },
   ],
   'outbound_grants.listFittingOutboundGrants': () => [[row('outbound_grants')['id']], row('users')['id']],
   'provider_tokens.handOutProviderToken': () => [

@@ -1,6 +1,7 @@
 // Identity assertion authorization grants (ID-JAG) between two environments: A signs the person in and issues, B redeems.
 import { decodeProtectedHeader } from 'jose';
 import { afterAll, describe, expect, test } from 'vitest';
+import { findAuthorization } from '../../src/db/tables/authorizations.js';
 import { idJagProfile, idJagTokenType, idJagTyp } from '../../src/lib/identity-assertions.js';
 import { tokenExchangeGrantType } from '../../src/lib/grant-types.js';
 import {
@@ -164,6 +165,14 @@ describe('what an assertion says', () => {
     expect(claimsOf(body.access_token)).toMatchObject({ aud: 'https://b.example', resource: apiIdentifier });
   });
 
+  test('of an agent that it acts, by the name that the server has for it; of others nothing (specification 19.1.5)', async () => {
+    const actOf = async () => claimsOf((await asked()).body.access_token)['act'];
+    expect(await actOf()).toBeUndefined();
+    await changed(world.a, 'clients', { id: world.app.id }, { is_agent: true });
+    expect(await actOf()).toEqual({ sub: world.client.id, client_id: world.client.id, sub_profile: 'ai_agent' });
+    await changed(world.a, 'clients', { id: world.app.id }, { is_agent: false });
+  });
+
   test('the tenants, where the server wants them; without an organization there is none', async () => {
     await changed(world.a, 'external_servers', { id: world.server.id }, { tenant: 'environment', aud_tenant: 'theirs' });
     expect(claimsOf((await asked()).body.access_token)).toMatchObject({ tenant: world.a.environment.id, aud_tenant: 'theirs' });
@@ -224,6 +233,23 @@ describe('what an assertion says', () => {
     expect(refusal(await asked())).toEqual([400, 'invalid_target']);
     await grant({ organization_group_id: null });
   });
+});
+
+test('the authorization was used when an assertion is issued, to the hour (specification 19.5.1)', async () => {
+  const { id_token: subject_token } = await signInToApp(service, world);
+  const pair = { user_id: world.user.id, client_id: world.app.id };
+  const used = async () => (await findAuthorization(world.a.scope, pair))?.last_used_at.getTime() ?? 0;
+  const now = service.clock.now().getTime();
+  const authorizations = () => world.a.db.knex('authorizations').where(pair);
+  for (const [ago, isNoted] of [
+    [30 * 60_000, false],
+    [61 * 60_000, true],
+  ] as const) {
+    // prettier-ignore
+    await authorizations().update({ last_used_at: new Date(now - ago) });
+    expect((await askForAssertion(service, world, { subject_token })).status).toBe(200);
+    expect((await used()) >= now).toBe(isNoted);
+  }
 });
 
 test('each assertion leaves a trace, without itself', async () => {

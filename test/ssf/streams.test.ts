@@ -1,4 +1,5 @@
 // The streams by which clients hear of what happens (SSF 1.0 7, 8).
+import { decodeJwt } from 'jose';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
 import { signalEventUris } from '../../src/domain/signals/event-types.js';
@@ -59,6 +60,13 @@ describe('the transmitter', () => {
     const browser = await signedIn(service, user);
     const { body } = await redeem(service.url, receiver.client, await authorizeCode(browser, receiver.client));
     expect(await refusal(body.access_token)).toEqual([401, 'invalid_token']);
+    const resource = `${service.url}/ssf`;
+    const persons = await redeem(service.url, receiver.client, await authorizeCode(browser, receiver.client, { resource }));
+    expect([decodeJwt(persons.body.access_token).aud, ...(await refusal(persons.body.access_token))]).toEqual([
+      resource,
+      401,
+      'invalid_token',
+    ]);
     expect(await refusal('at_nothing')).toEqual([401, 'invalid_token']);
     const none = await fetch(`${service.url}/ssf/streams`);
     expect([none.status, none.headers.get('www-authenticate')]).toEqual([401, expect.stringContaining('Bearer')]);

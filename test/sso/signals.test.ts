@@ -4,6 +4,7 @@ import { deleteExpired, expiringTables } from '../../src/db/tables/expiring.js';
 import { pollConnection, signalPollsPass } from '../../src/jobs/signal-polls.js';
 import { providerSecretAad } from '../../src/domain/connections/connections.js';
 import { flushSecurityTrail } from '../../src/domain/audit/security-trail.js';
+import { signedInWith } from '../support/administrators.js';
 import { addUser, addClient } from '../support/data.js';
 import { addConnection } from '../support/connections.js';
 import { manage, startManagedService } from '../support/management.js';
@@ -272,6 +273,18 @@ describe('what is refused (specification 20.2.3)', () => {
     expect(await isSignedIn(browser)).toBe(true);
   });
 
+  test('of two replicas that get it at once one does what it says (attack 54.1679)', async () => {
+    const { databaseUrl: url, secretKey, clock } = service;
+    const replica = await startTestService({ ALLOW_PRIVATE_NETWORK: 'on', BASE_URL: service.url }, { database: { url, secretKey }, clock });
+    const before = (await auditRows(service, 'signal.received')).length;
+    const set = await provider.set(world.url);
+    const there = world.url.replace(service.url, `http://127.0.0.1:${replica.config.port}`);
+    const answers = await Promise.all([world.url, there].map((at) => postSet(at, set)));
+    expect(answers.map(({ status }) => status)).toEqual([202, 202]);
+    expect((await auditRows(service, 'signal.received')).length - before).toBe(1);
+    await replica.stop();
+  });
+
   test('connections that take none, are disabled, or aren’t there are one 404', async () => {
     const at = (id: string) => `${service.url}/auth/sso/${id}/signals`;
     const off = await addConnection(ctx, { issuer: upstream.url });
@@ -287,6 +300,16 @@ describe('what is refused (specification 20.2.3)', () => {
     await flushSecurityTrail(service.deps);
     const rows = await auditRows(service, 'signal.refused');
     expect(rows).toContainEqual(expect.objectContaining({ reason: 'signal_not_for_us', target_id: world.connection.id }));
+    const page = (connection_id: string, ...permissions: string[]) =>
+      signedInWith(service, 'connections:read', ...permissions).then((one) =>
+        one.get(`/dashboard/connections/${connection_id}/refused_signals`),
+      );
+    expect(await (await page(world.connection.id, 'security_events:read')).text()).toContain(
+      'Signal of another issuer, or for another receiver',
+    );
+    const silent = await addConnection(ctx, { issuer: upstream.url });
+    for (const refused of [await page(world.connection.id), await page(silent.id, 'security_events:read')])
+      expect(refused.status).not.toBe(200);
   });
 });
 

@@ -33,6 +33,8 @@ export const shopDocument: Document = {
       provider_client_id: 'shop',
       provider_client_secret: { env: 'ACME_SECRET' },
       signals_token: { env: 'ACME_SIGNALS' },
+      token_storage: true,
+      provider_grants: [{ client: 'shop', scopes: ['calendar'] }],
     },
   ],
   trusted_issuers: [{ issuer: 'https://ci.example', name: 'CI', jwks_uri: 'https://ci.example/keys' }],

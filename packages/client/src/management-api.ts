@@ -18882,7 +18882,7 @@ export interface components {
                 /** @enum {string} */
                 action: "create" | "update" | "delete";
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "authorization_detail_type" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "authorization_detail_type" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 /** @description What the document calls the record; `{identifier}#{name}` of a permission, `{client_id} -> {identifier}` of a grant. */
                 key: string;
                 /** @description Old and new value of each attribute that changes; a secret is `[secret]`. */
@@ -18908,7 +18908,7 @@ export interface components {
             /** @description Secrets that nobody gave and the service makes; their `value` is shown by the answer that makes them, and never again. */
             secrets: {
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "authorization_detail_type" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "authorization_detail_type" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 key: string;
                 attribute: string;
                 value?: string;
@@ -18935,7 +18935,7 @@ export interface components {
                 /** @enum {string} */
                 action: "create" | "update" | "delete";
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "authorization_detail_type" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "authorization_detail_type" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 /** @description What the document calls the record; `{identifier}#{name}` of a permission, `{client_id} -> {identifier}` of a grant. */
                 key: string;
                 /** @description Old and new value of each attribute that changes; a secret is `[secret]`. */
@@ -18961,7 +18961,7 @@ export interface components {
             /** @description Secrets that nobody gave and the service makes; their `value` is shown by the answer that makes them, and never again. */
             secrets: {
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "authorization_detail_type" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "authorization_detail_type" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 key: string;
                 attribute: string;
                 value?: string;
@@ -18997,7 +18997,7 @@ export interface components {
                 /** @enum {string} */
                 action: "create" | "update" | "delete";
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "authorization_detail_type" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "authorization_detail_type" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 /** @description What the document calls the record; `{identifier}#{name}` of a permission, `{client_id} -> {identifier}` of a grant. */
                 key: string;
                 /** @description Old and new value of each attribute that changes; a secret is `[secret]`. */
@@ -19380,6 +19380,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -19464,6 +19466,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -19507,6 +19511,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19551,6 +19557,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19593,6 +19601,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19635,6 +19645,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19677,6 +19689,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19719,6 +19733,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19761,6 +19777,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19803,6 +19821,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19845,6 +19865,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -20018,6 +20040,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -20064,6 +20088,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -20110,6 +20136,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -21008,6 +21036,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -21099,6 +21129,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -21141,6 +21173,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -21473,6 +21507,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -21778,6 +21814,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -21862,6 +21900,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -21905,6 +21945,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -22292,6 +22334,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -22801,6 +22845,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -23423,6 +23469,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -23933,6 +23981,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -23975,6 +24025,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -24017,6 +24069,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -24475,6 +24529,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -24559,6 +24615,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -24602,6 +24660,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -24777,6 +24837,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -24823,6 +24885,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -24869,6 +24933,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -25078,6 +25144,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -25124,6 +25192,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -25343,6 +25413,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -25427,6 +25499,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -25470,6 +25544,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -25954,6 +26030,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -26038,6 +26116,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -26081,6 +26161,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -26125,6 +26207,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -26167,6 +26251,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -26209,6 +26295,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -27002,6 +27090,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -27048,6 +27138,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -27094,6 +27186,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -27311,6 +27405,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -27395,6 +27491,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -27438,6 +27536,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -27888,6 +27988,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -27970,6 +28072,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -28178,6 +28282,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -28260,6 +28366,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -28301,6 +28409,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -28641,6 +28751,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -28725,6 +28837,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -28768,6 +28882,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -29222,6 +29338,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -29306,6 +29424,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -29349,6 +29469,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -29949,6 +30071,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -30033,6 +30157,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -30076,6 +30202,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -30413,6 +30541,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -30497,6 +30627,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -30540,6 +30672,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -31003,6 +31137,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -31087,6 +31223,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -31130,6 +31268,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -31952,6 +32092,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -32036,6 +32178,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -32079,6 +32223,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -32123,6 +32269,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -32165,6 +32313,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -32502,6 +32652,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -32586,6 +32738,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -32629,6 +32783,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -33091,6 +33247,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -33175,6 +33333,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -33218,6 +33378,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -33393,6 +33555,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -33439,6 +33603,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -33485,6 +33651,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -34089,6 +34257,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -34173,6 +34343,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -34216,6 +34388,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -34260,6 +34434,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -34302,6 +34478,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -34715,6 +34893,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -34761,6 +34941,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -34807,6 +34989,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -35024,6 +35208,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -35115,6 +35301,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -35157,6 +35345,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -35860,6 +36050,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -35944,6 +36136,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -35987,6 +36181,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -36031,6 +36227,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -36486,6 +36684,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -36570,6 +36770,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -36613,6 +36815,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -36657,6 +36861,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -36699,6 +36905,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -37206,6 +37414,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -37621,6 +37831,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -37667,6 +37879,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -37713,6 +37927,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -37928,6 +38144,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -38019,6 +38237,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -38530,6 +38750,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -38569,6 +38791,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -38611,6 +38835,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -39086,6 +39312,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -39168,6 +39396,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -39209,6 +39439,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -39251,6 +39483,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -39293,6 +39527,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -39337,6 +39573,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -39754,6 +39992,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -40508,6 +40748,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -40595,6 +40837,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -40635,6 +40879,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -40844,6 +41090,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -40931,6 +41179,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -41142,6 +41392,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -41224,6 +41476,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -41265,6 +41519,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -41360,6 +41616,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -41442,6 +41700,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -41483,6 +41743,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -41525,6 +41787,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -41897,7 +42161,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description One of these events. Several mean any of them. */
-                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "authorization.blocked" | "authorization.unblocked" | "authorization.expired" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "assertion.issued" | "assertion.redeemed" | "provider_token.handed_out" | "assertion.refused" | "signal.received" | "signal.refused" | "assertion.replayed" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
+                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "authorization.revoked" | "authorization.blocked" | "authorization.unblocked" | "authorization.expired" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "assertion.issued" | "assertion.redeemed" | "provider_token.handed_out" | "assertion.refused" | "signal.received" | "signal.refused" | "assertion.replayed" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
                 /** @description One of these severities. Several mean any of them. */
                 "filter[severity]"?: ("info" | "warning" | "critical")[];
                 /** @description Done, denied, or failed. Several mean any of them. */
@@ -42192,6 +42456,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -42274,6 +42540,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -42315,6 +42583,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -42357,6 +42627,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -42397,6 +42669,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -42650,6 +42924,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -42689,6 +42965,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -42731,6 +43009,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -43061,6 +43341,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -43143,6 +43425,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -43184,6 +43468,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -43226,6 +43512,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -43437,6 +43725,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -43519,6 +43809,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -43560,6 +43852,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -43771,6 +44065,8 @@ export interface operations {
                 headers: {
                     /** @description For If-None-Match and If-Match. */
                     ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     /** @description Where the new resource is. */
                     Location: string;
                     [name: string]: unknown;
@@ -43853,6 +44149,8 @@ export interface operations {
             /** @description Done; there is nothing to show. */
             204: {
                 headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;

@@ -41,9 +41,13 @@ export async function findIdTokenSubject(
 }
 
 const storeText = (once: boolean) => `
-  with ${once ? `proof as (${storeProofSql('$5', '$6')}),` : ''} lasting as (
+  with ${once ? `proof as (${storeProofSql('$8', '$9')}),` : ''} lasting as (
     update refresh_tokens set expires_at = least($4::timestamptz, grant_expires_at)
     where environment_id = $1 and digest = $3::bytea and $4::timestamptz is not null ${once ? 'and exists (select 1 from proof)' : ''}
+  ), used as (
+    update authorizations a set last_used_at = $7 where a.environment_id = $1 and a.id = (
+      select f.id from authorizations f where f.environment_id = $1 and f.user_id = $5::uuid and f.client_id = $6::text
+        and f.last_used_at < $7::timestamptz - interval '1 hour' ${once ? 'and exists (select 1 from proof)' : ''} for update of f skip locked)
   ), audit as (
     insert into audit_logs (${auditColumnsSql})
     select ${auditColumnsSql} from jsonb_populate_recordset(null::audit_logs, $2::jsonb) entry
@@ -54,17 +58,23 @@ const storeText = (once: boolean) => `
 const store: Statement = { name: 'issued_assertions.store', text: storeText(false) };
 const storeOnce: Statement = { name: 'issued_assertions.store_with_proof', text: storeText(true) };
 
-/** What an assertion leaves behind: its trace, the use of the proof, and that the refresh token behind it was used. */
+/** What an assertion leaves behind: its trace, the use of the proof, and that the authorization, and the refresh token behind it, were used. */
 export type IssuedAssertion = {
   readonly audit: CountedAuditLogRow;
+  readonly user_id: string;
+  readonly client_id: string;
+  readonly now: Date;
   /** Of the refresh token that was brought, and until when that is good from now on; null: as it was. */
   readonly refresh: { readonly digest: Buffer; readonly expires_at: Date | null } | null;
   readonly proof: ProofUse | null;
 };
 
 /** Stores that; false when the proof was used before, and nothing was. */
-export async function storeIssuedAssertion(scope: Scope, { audit, refresh, proof }: IssuedAssertion): Promise<boolean> {
-  const values = [JSON.stringify([audit]), refresh?.digest ?? null, refresh?.expires_at ?? null];
+export async function storeIssuedAssertion(
+  scope: Scope,
+  { audit, user_id, client_id, now, refresh, proof }: IssuedAssertion,
+): Promise<boolean> {
+  const values = [JSON.stringify([audit]), refresh?.digest ?? null, refresh?.expires_at ?? null, user_id, client_id, now];
   const statement = proof ? storeOnce : store;
   const rows = await run<{ stored: boolean }>(scope, statement, proof ? [...values, proof.digest, proof.expires_at] : values);
   return rows[0]?.stored === true;

@@ -31,7 +31,7 @@ async function signsIn(ctx: Context, connection: Connection, { proven, generatio
  */
 async function firstSeen(ctx: Context, connection: Connection, profile: Profile, { client_id, origin }: Bringing): Promise<boolean> {
   if (connection.organization_id === null) return false;
-  const person = await findPerson(ctx, { connection, profile, client_id });
+  const person = await findPerson(ctx, { connection, profile, client_id }, origin);
   if (person.kind !== 'found') return false;
   return (await transaction(ctx, (tx) => settleAccount(tx, person.user, person.provider_account, origin))) !== null;
 }

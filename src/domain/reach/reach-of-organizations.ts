@@ -2,11 +2,13 @@ import { listDefaultRolesOfOrganization } from '../../db/tables/organization_def
 import { listRolesOfInvitation } from '../../db/tables/organization_invitation_roles.js';
 import type { InvitationRow } from '../../db/tables/organization_invitations.js';
 import type { MembershipRow } from '../../db/tables/organization_memberships.js';
-import { listReachOfMember, listReachOfOrganization, listReachOfRoles } from '../../db/tables/reach.js';
+import {
+  listReachOfLinkedUsers, listReachOfMember, listReachOfOrganization, listReachOfRoles, listSpeakersOfOrganization,
+} from '../../db/tables/reach.js'; // prettier-ignore
 import type { RoleRow } from '../../db/tables/roles.js';
 import type { Context } from '../context.js';
 import { organizationPermissions } from './management-permissions.js';
-import { union, type Reach } from './reach.js';
+import { noReach, union, type Reach } from './reach.js';
 
 type Tx = Pick<Context, 'scope'>;
 
@@ -30,6 +32,19 @@ export const reachOfOrganization = async (tx: Tx, organization_id: string): Prom
  */
 export const reachOfSpeaker = async (tx: Tx, { organization_id }: { readonly organization_id: string }): Promise<Reach> =>
   union(tx.scope.organization_id === undefined ? ['users:write'] : [], await reachOfOrganization(tx, organization_id));
+
+export const connectionsIn = (speakers: Awaited<ReturnType<typeof listSpeakersOfOrganization>>): string[] =>
+  speakers.filter(({ kind }) => kind === 'connection').map(({ id }) => id);
+
+/**
+ * What enabling or disabling an organization takes besides: the way in of who is linked to its connections, and who speaks for its people. In the place of a
+ * disabled one a connection of the environment speaks for them, and passwords that `require_sso` shut out count again.
+ */
+export async function switchedWithOrganization(tx: Tx, { id }: { readonly id: string }): Promise<Reach> {
+  const speakers = await listSpeakersOfOrganization(tx.scope, id);
+  if (speakers.length === 0) return noReach;
+  return union(['users:write'], await listReachOfLinkedUsers(tx.scope, connectionsIn(speakers)));
+}
 
 /** A set-up link: all that its organization's administrators hold, which whoever has the link acts with. */
 export const reachOfSetupLink = async (tx: Tx, link: { readonly organization_id: string }): Promise<Reach> =>

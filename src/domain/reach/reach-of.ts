@@ -35,7 +35,7 @@ import type { Context } from '../context.js';
 import { catalogue, subjectOfEvent, eventTypes } from '../events/catalogue.js';
 import { credentialsWrite, managementCollections, managementPermissions } from './management-permissions.js';
 import type { Actor } from '../actor.js';
-import { reachOfSpeaker } from './reach-of-organizations.js';
+import { connectionsIn, reachOfSpeaker, switchedWithOrganization } from './reach-of-organizations.js';
 import { elsewhere, fullReach, isElsewhere, noReach, union, type Reach } from './reach.js';
 
 type Tx = Pick<Context, 'scope'>;
@@ -164,13 +164,10 @@ export async function reachOfConnection(
 export const removedWithConnection = async (tx: Tx, { id }: Pick<ConnectionRow, 'id'>): Promise<Reach> =>
   reachOfClients(tx, await listClientsOfConnections(tx.scope, [id]));
 
-/** What the deletion of an organization takes besides: what that of its connections and directory would, and of what tells servers outside of its people. */
-export async function removedWithOrganization(tx: Tx, { id }: { readonly id: string }): Promise<Reach> {
-  const speakers = await listSpeakersOfOrganization(tx.scope, id);
-  if (speakers.length === 0) return noReach;
-  const connections = speakers.filter(({ kind }) => kind === 'connection').map((one) => one.id);
-  const offering = await reachOfClients(tx, await listClientsOfConnections(tx.scope, connections));
-  return union(union(['users:write'], offering), await listReachOfLinkedUsers(tx.scope, connections));
+/** What the deletion of an organization takes besides: as much as disabling it, and what the clients reach that offer its connections, as deleting these does. */
+export async function removedWithOrganization(tx: Tx, row: { readonly id: string }): Promise<Reach> {
+  const offering = await listClientsOfConnections(tx.scope, connectionsIn(await listSpeakersOfOrganization(tx.scope, row.id)));
+  return union(await switchedWithOrganization(tx, row), await reachOfClients(tx, offering));
 }
 
 /**

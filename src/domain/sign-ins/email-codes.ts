@@ -1,11 +1,10 @@
 import { consumePasscode, findBoundPasscode, findPasscode, renewPasscode, type PasscodeRow } from '../../db/tables/passcodes.js';
-import { findUser, findUserByEmailKey, lockUser, type UserRow } from '../../db/tables/users.js';
+import { findUser, findUserByEmailKey, type UserRow } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import type { EmailAddress } from '../../lib/email-address.js';
 import { isUuid } from '../../lib/random.js';
 import { requiredConnectionFor } from '../connections/connections.js';
 import { transaction, type Context } from '../context.js';
-import { emitUserUpdated } from '../events/users.js';
 import { queueMail } from '../mail/mail.js';
 import type { Origin } from '../origin.js';
 import { mailElsewhere } from '../credentials/password-reset.js';
@@ -13,7 +12,7 @@ import { mintCode, startPasscode, tryCode, type CodeVerdict } from '../passcodes
 import { noteSecurityEvent } from '../audit/security-trail.js';
 import { proofNow, type SessionProof } from '../proofs/proofs.js';
 import type { SingleUse } from '../proofs/single-use.js';
-import { proveAddress } from '../users/address-proof.js';
+import { provenAddress } from '../users/address-proof.js';
 import { isSession, type CurrentSignIn } from './current.js';
 
 /** Seconds between two mails for the same sign-in. */
@@ -99,20 +98,6 @@ export async function judgeEmailSignIn(
   if (!proven) return { outcome: 'expired' };
   const uses = { spend: passcodeUse(passcode), refuse: async () => ({ outcome: 'expired' }) as const };
   return { outcome: 'proven', user: proven, proof: proofNow('email', ctx.clock.now()), uses };
-}
-
-/** Notes that the address is the user's, whatever comes of the sign-in: the code came by it. Null when it is another one by now. */
-async function provenAddress(ctx: Context, user: UserRow, origin: Origin): Promise<UserRow | null> {
-  if (user.email_verified) return user;
-  return transaction(ctx, async (tx) => {
-    const held = await lockUser(tx.scope, user.id);
-    if (held?.email_key !== user.email_key) return null;
-    // The same code in another request came first.
-    if (held.email_verified) return held;
-    const changed = await proveAddress(tx, held, { administrator: null, origin }, { updated_at: tx.clock.now() });
-    if (changed) await emitUserUpdated(tx, held, changed, ['email_verified']);
-    return changed;
-  });
 }
 
 /**

@@ -149,8 +149,8 @@ const byEmail: Judge<'email'> = async (ctx, { method, code, sign_in_id = '' }, {
 const byCode: Judge<'totp'> & Judge<'recovery_code'> = async (ctx, proof, { current, browser }) =>
   current === null ? { outcome: 'expired' } : bySecondStep(ctx, proof, { current, browser });
 
-const byProvider: Judge<'provider'> = async (ctx, person) => {
-  const found = await findPerson(ctx, person);
+const byProvider: Judge<'provider'> = async (ctx, person, { browser }) => {
+  const found = await findPerson(ctx, person, browser.origin);
   if (found.kind === 'refuse') return { outcome: 'denied', code: found.code, why: found.why };
   const { user } = found;
   if (found.kind !== 'found') return { outcome: 'ask_password', user, again: found.kind === 'prove_again' };

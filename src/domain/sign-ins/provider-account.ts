@@ -16,6 +16,7 @@ import { speaksForAddress } from '../organizations/domains.js';
 import type { Origin } from '../origin.js';
 import { giveDefaultRoles } from '../roles/default-roles.js';
 import type { ProviderLink } from '../sessions/half-sign-ins.js';
+import { provenAddress } from '../users/address-proof.js';
 import { decide, linksByWord, type Decision, type Profile } from './provider-decision.js';
 
 /** The account as identities store it. */
@@ -128,8 +129,11 @@ export type FoundPerson =
   | { readonly kind: 'found'; readonly user: UserRow; readonly provider_account: ProviderLink }
   | Exclude<Decision, { kind: 'known' | 'link' | 'register' }>;
 
-/** Finds the person, or registers them: of two first logins of one person at once, the second finds the account of the first. */
-export async function findPerson(ctx: Context, person: ProviderPerson, attempt = 1): Promise<FoundPerson> {
+/**
+ * Finds the person, or registers them: of two first logins of one person at once, the second finds the account of the first. An account whose address the
+ * provider's word proves is cleared before anything else is asked: what is attached to it may be somebody else's (specification 4.5.6).
+ */
+export async function findPerson(ctx: Context, person: ProviderPerson, origin: Origin, attempt = 1): Promise<FoundPerson> {
   const { connection, profile, session_until = null } = person;
   const decision = await decide(ctx, connection, profile);
   const provider_account = {
@@ -144,11 +148,13 @@ export async function findPerson(ctx: Context, person: ProviderPerson, attempt =
       return { kind: 'found', user, provider_account: { ...provider_account, identity_id: identity.id } };
     } catch (error) {
       if (!(error instanceof Duplicate) || attempt > 2) throw error;
-      return findPerson(ctx, person, attempt + 1);
+      return findPerson(ctx, person, origin, attempt + 1);
     }
   }
   if (decision.kind !== 'known' && decision.kind !== 'link') return decision;
+  const user = decision.kind === 'link' ? await provenAddress(ctx, decision.user, origin) : decision.user;
+  if (!user) return { kind: 'refuse', code: 'sso_provider_error', why: 'the user has another address by now, or is gone' };
   const synced = connection.profile_sync === 'on_login' ? { attributes: profile.attributes } : {};
   const known = decision.kind === 'known' ? { identity_id: decision.identity.id } : {};
-  return { kind: 'found', user: decision.user, provider_account: { ...provider_account, ...known, ...synced } };
+  return { kind: 'found', user, provider_account: { ...provider_account, ...known, ...synced } };
 }

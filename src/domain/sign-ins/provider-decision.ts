@@ -58,7 +58,9 @@ async function administers(ctx: Context, user: UserRow): Promise<boolean> {
 
 /** Whether the provider's word alone links its account to the user's (specification 8.3.2, 8.3.3). A link that waits for a second step asks again. */
 export async function linksByWord(ctx: Context, connection: Connection, user: UserRow, asserted: AssertedAddress): Promise<boolean> {
-  if (connection.account_linking !== 'verified_email' || !user.email_verified) return false;
+  // In an organization's verified domains the domain proves the account's address too (specification 16.4.1).
+  const isProven = user.email_verified || connection.organization_id !== null;
+  if (connection.account_linking !== 'verified_email' || !isProven) return false;
   return (await provesAddress(ctx, connection, asserted)) && !(await administers(ctx, user));
 }
 

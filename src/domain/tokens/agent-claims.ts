@@ -25,6 +25,10 @@ export const agentMember = (client: Client, resource: ApiResource | null, sub: s
 export const agentAct = (client: Client, resource: ApiResource | null): Act | null =>
   tellsOf(client, resource) ? { sub: client.id, client_id: client.id, sub_profile: agentProfile } : null;
 
+/** The same of an assertion for a server outside, which knows the agent as `client_id`. */
+export const assertedAct = ({ is_agent }: Client, client_id: string): Act | undefined =>
+  is_agent ? { sub: client_id, client_id, sub_profile: agentProfile } : undefined;
+
 /** `client_profile` of an agent's own token. */
 export const ownProfile = (client: Client, resource: ApiResource | null): string | undefined =>
   tellsOf(client, resource) ? agentProfile : undefined;

@@ -7,8 +7,9 @@ import { lockUser, setEmailVerified, updateUser, type UserChanges, type UserRow 
 import type { Actor } from '../actor.js';
 import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
 import { requiredConnectionFor } from '../connections/connections.js';
-import type { Context } from '../context.js';
+import { transaction, type Context } from '../context.js';
 import { emitAuthenticatorsDeleted } from '../events/authenticators.js';
+import { emitUserUpdated } from '../events/users.js';
 import { userActor } from '../events/data.js';
 import { queueMail } from '../mail/mail.js';
 import { noOrigin, type Origin } from '../origin.js';
@@ -114,4 +115,18 @@ export async function proveAddress(tx: Context, user: UserRow, proof: AddressPro
   await recordSecurityEvent(tx, 'address.proven', { actor: administrator ?? actor, target, origin, detail });
   await tellCleared(tx, proven, cleared, proof);
   return proven;
+}
+
+/** Notes that the address is the user's, whatever comes of the sign-in that proves it. Null when it is another one by now. */
+export async function provenAddress(ctx: Context, user: UserRow, origin: Origin): Promise<UserRow | null> {
+  if (user.email_verified) return user;
+  return transaction(ctx, async (tx) => {
+    const held = await lockUser(tx.scope, user.id);
+    if (held?.email_key !== user.email_key) return null;
+    // Another request came first.
+    if (held.email_verified) return held;
+    const changed = await proveAddress(tx, held, { administrator: null, origin }, { updated_at: tx.clock.now() });
+    if (changed) await emitUserUpdated(tx, held, changed, ['email_verified']);
+    return changed;
+  });
 }

@@ -3,6 +3,7 @@ import type { Context } from '../../domain/context.js';
 import { problemForClient, proofAlgorithms, type DpopProof, type ProofRefusal } from '../../domain/dpop/proof.js';
 import { findActiveTokenWithUser, type TokenWithUser } from '../../domain/tokens/active-token.js';
 import { OAuthError } from '../../errors.js';
+import { errorDescription } from '../../lib/error-description.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Web } from '../web.js';
 import { readToken, type Scheme } from './authenticate-bearer.js';
@@ -13,7 +14,9 @@ type Complaint = { readonly error: OAuthErrorCode; readonly description: string 
 /** The challenges of both schemes (RFC 6750 3, RFC 9449 7.1, 7.2); what is wrong stands with the one that was used. */
 function challenges(used: Scheme | null, complaint: Complaint | null): string {
   const parametersOf = (scheme: Scheme) =>
-    complaint === null || scheme !== used ? '' : `, error="${complaint.error}", error_description="${complaint.description}"`;
+    complaint === null || scheme !== used
+      ? ''
+      : `, error="${complaint.error}", error_description="${errorDescription(complaint.description)}"`;
   return `Bearer realm="oauth"${parametersOf('Bearer')}, DPoP realm="oauth"${parametersOf('DPoP')}, algs="${proofAlgorithms.join(' ')}"`;
 }
 

@@ -60,6 +60,7 @@ async function relatedOf(
     const [api_resource] = recordsNamed(live, 'api_resource', live.identifiers.get(String(row['api_resource_id'])) ?? '');
     return api_resource ? { api_resource: api_resource.row } : {};
   }
+  if (kind.type === 'provider_grant') return freshlyConnected(call, live, row, name);
   if (kind.type !== 'outbound_grant') return {};
   const [client] = recordsNamed(live, 'client', String(row['client_id']));
   const [external_server] = recordsNamed(live, 'external_server', live.servers.get(String(row['external_server_id'])) ?? '');
@@ -78,6 +79,27 @@ async function freshlyRelated(
   const created = await documentKinds.api_resource.resource.create?.run(ctx, actor, { identifier: `urn:x:${name}`, name }, {}, null);
   if (!client || !created) throw new Error('a grant is of a client, and for an API resource');
   return { client: client.row, api_resource: created.row };
+}
+
+/** The same for a grant for tokens at a provider: a connection of which the client has none yet. */
+async function freshlyConnected(
+  { ctx, actor }: Pick<Call, 'ctx' | 'actor'>,
+  live: Live,
+  grant: ResourceRow,
+  name: string,
+): Promise<RelatedRows> {
+  const [client] = recordsNamed(live, 'client', String(grant['client_id']));
+  const input = {
+    name,
+    display_name: name,
+    strategy: 'oidc',
+    issuer: `https://${name}.example`,
+    provider_client_id: name,
+    token_storage: true,
+  };
+  const created = await documentKinds.connection.resource.create?.run(ctx, actor, input, {}, null);
+  if (!client || !created) throw new Error('a grant is of a client, and for a connection');
+  return { client: client.row, connection: created.row };
 }
 
 /** The attributes that the document sets back to a default that only a new record tells. */

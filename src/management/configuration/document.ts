@@ -70,6 +70,8 @@ const outboundGrant = recordOf(documentKinds.outbound_grant, {
   role: shortName.nullable().optional().meta({ description: 'The name of the role whose holders it is for; null = everybody.' }),
 });
 
+const providerGrant = recordOf(documentKinds.provider_grant, { client: clientId });
+
 type CredentialShape = { readonly audience: z.ZodType<string | undefined>; readonly claims: z.ZodType<FederatedCredentialRow['claims']> };
 const { audience, claims } = (federated_credentials.create as NonNullable<typeof federated_credentials.create>).schema
   .shape as CredentialShape;
@@ -115,6 +117,7 @@ export const documentSchema = z
           .nullable()
           .optional()
           .meta({ description: 'The name of the organization whose it is; null = the environment’s. It does not change.' }),
+        provider_grants: listOf(providerGrant, 'Which clients may have tokens of people at its provider, by `client`.'),
       }),
       'Connections by `name`; those of organizations are managed where the document has `organizations`.',
     ),

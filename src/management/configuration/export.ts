@@ -36,10 +36,13 @@ export async function exportDocument(live: Live): Promise<ResourceRow> {
     const found = groupedBy(described(type), ({ row }) => row[column]);
     return (id: string) => found.get(id) ?? [];
   };
-  const [permissionsOf, grantsOf] = [inKind('permission', 'api_resource_id'), inKind('client_grant', 'client_id')];
+  const permissionsOf = inKind('permission', 'api_resource_id');
+  await turn();
+  const grantsOf = inKind('client_grant', 'client_id');
   const typesOf = inKind('authorization_detail_type', 'api_resource_id');
   const domainsOf = inKind('organization_domain', 'organization_id');
   const outboundOf = inKind('outbound_grant', 'external_server_id');
+  const providerGrantsOf = inKind('provider_grant', 'connection_id');
   const complete = (record: LiveRecord): ResourceRow => {
     const { kind, id, key, attributes } = record;
     const keyed = kind.key === null || Object.hasOwn(attributes, kind.key) ? {} : { [kind.key]: key };
@@ -52,6 +55,8 @@ export async function exportDocument(live: Live): Promise<ResourceRow> {
         authorization_detail_types: typesOf(id).map((one) => one.attributes),
       };
     if (kind.type === 'organization') return { ...all, domains: domainsOf(id).map((one) => one.attributes['domain']) };
+    if (kind.type === 'connection')
+      return { ...all, provider_grants: providerGrantsOf(id).map((one) => ({ client: one.row['client_id'], ...one.attributes })) };
     if (kind.type === 'external_server')
       return { ...all, grants: outboundOf(id).map((one) => ({ client: one.row['client_id'], ...one.attributes })) };
     if (kind.type !== 'client') return all;

@@ -1,7 +1,7 @@
 import { named, own } from '../../lib/named.js';
 import type { ResourceRow } from '../resource.js';
 import type { DescribedCredential, RolePermissions, SecretReference } from './document.js';
-import { detailTypeKey, domainKey, grantKey, outboundKey, permissionKey, wordsKey } from './keys.js';
+import { detailTypeKey, domainKey, grantKey, outboundKey, permissionKey, providerGrantKey, wordsKey } from './keys.js';
 import { collections, documentKinds, settableAttributesOf, type CollectionName, type Kind } from './kinds.js';
 import { objectsIn, textIn } from './listed.js';
 
@@ -34,6 +34,8 @@ export type Item = {
   /** Of a grant for an external server: its issuer, and the role whose holders it is for; null: everybody. */
   readonly external_server?: string;
   readonly role?: string | null;
+  /** Of a grant for tokens at a provider: the connection. */
+  readonly connection?: string;
 };
 
 function attributesIn(kind: Kind, record: ResourceRow): ResourceRow {
@@ -108,6 +110,17 @@ function externalServerItems(record: ResourceRow, key: string, path: Path): Item
   return [itemOf(documentKinds.external_server, key, path, record, sign_in_client === undefined ? {} : { sign_in_client }), ...grants];
 }
 
+function connectionItems(record: ResourceRow, key: string, path: Path): Item[] {
+  const grants = objectsIn(own(record, 'provider_grants')).flatMap(([one, index]) => {
+    const client_id = textIn(one, 'client');
+    if (client_id === null) return [];
+    const pointer = [...path, 'provider_grants', index];
+    return [itemOf(documentKinds.provider_grant, providerGrantKey(client_id, key), pointer, one, { client_id, connection: key })];
+  });
+  const organization = own(record, 'organization') as string | null | undefined;
+  return [itemOf(documentKinds.connection, key, path, record, organization === undefined ? {} : { organization }), ...grants];
+}
+
 /** The record of a collection, and those inside of it. */
 export function itemsOf(collection: CollectionName, record: ResourceRow, index: number): Item[] {
   const kind = documentKinds[collections[collection]];
@@ -118,8 +131,7 @@ export function itemsOf(collection: CollectionName, record: ResourceRow, index: 
   if (kind.type === 'client') return clientItems(record, key, path);
   if (kind.type === 'organization') return organizationItems(record, key, path);
   if (kind.type === 'external_server') return externalServerItems(record, key, path);
-  const organization = own(record, 'organization') as string | null | undefined;
-  if (kind.type === 'connection') return [itemOf(kind, key, path, record, organization === undefined ? {} : { organization })];
+  if (kind.type === 'connection') return connectionItems(record, key, path);
   if (kind.type === 'role') return roleItems(record, key, path);
   if (kind.type === 'mail_template' || kind.type === 'page_text') return [itemOf(kind, wordsKey(key, own(record, 'locale')), path, record)];
   return [itemOf(kind, key, path, record)];

@@ -20,5 +20,8 @@ export const grantKey = (client_id: string, api_resource: string, subject_type: 
 export const outboundKey = (client_id: string, issuer: string, role: string | null): string =>
   `${client_id} -> ${issuer}${role === null ? '' : ` (${role})`}`;
 
+/** What a grant for tokens at a provider is called: `{client_id} -> {connection}`. */
+export const providerGrantKey = (client_id: string, connection: string): string => `${client_id} -> ${connection}`;
+
 /** What words of an environment are called, a mail template or a text of pages: the name of what they say, with their language where they have one. */
 export const wordsKey = (name: string, locale: unknown): string => (typeof locale === 'string' ? `${name} (${locale})` : name);

@@ -13,6 +13,7 @@ import { outbound_grants } from '../resources/outbound_grants.js';
 import { page_texts } from '../resources/page_texts.js';
 import { authorization_detail_types } from '../resources/authorization_detail_types.js';
 import { permissions } from '../resources/permissions.js';
+import { provider_grants } from '../resources/provider_grants.js';
 import { roles } from '../resources/roles.js';
 import { trusted_issuers } from '../resources/trusted_issuers.js';
 import { webhooks } from '../resources/webhooks.js';
@@ -46,6 +47,7 @@ export type KindName =
   | 'trusted_issuer'
   | 'client'
   | 'client_grant'
+  | 'provider_grant'
   | 'external_server'
   | 'outbound_grant'
   | 'webhook'
@@ -84,6 +86,7 @@ export const documentKinds: Readonly<Record<KindName, Kind>> = {
     names: [connections],
   }),
   client_grant: kind('client_grant', client_grants, null, { names: [api_resources] }),
+  provider_grant: kind('provider_grant', provider_grants, null, { names: [clients] }),
   external_server: kind('external_server', external_servers, 'issuer', { names: [clients] }),
   outbound_grant: kind('outbound_grant', outbound_grants, null, { names: [clients, roles] }),
   webhook: kind('webhook', webhooks, 'name', { secrets: ['signing_secret'] }),

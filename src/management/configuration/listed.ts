@@ -21,6 +21,7 @@ const innerLists: Partial<Readonly<Record<KindName, readonly { readonly name: st
   ],
   organization: [{ name: 'domains', kind: 'organization_domain' }],
   client: [{ name: 'grants', kind: 'client_grant' }],
+  connection: [{ name: 'provider_grants', kind: 'provider_grant' }],
   external_server: [{ name: 'grants', kind: 'outbound_grant' }],
 };
 

@@ -27,7 +27,7 @@ export type LiveRecord = {
 };
 
 export type Live = KnownNames & {
-  /** By kind and key. Webhooks may share a name. */
+  /** By kind and key, in the order of the keys. Webhooks may share a name. */
   readonly records: ReadonlyMap<KindName, Map<string, LiveRecord[]>>;
   /** A digest of all of it; behind a dot that of organizations, where these were read. */
   readonly state: string;
@@ -58,6 +58,11 @@ const configured: Partial<Readonly<Record<KindName, Condition>>> = {
   client_grant: matches(
     `not exists (select 1 from clients c where c.environment_id = client_grants.environment_id and c.id = client_grants.client_id
        and c.origin <> 'administrator')`,
+    [],
+  ),
+  provider_grant: matches(
+    `exists (select 1 from clients c
+       where c.environment_id = provider_grants.environment_id and c.id = provider_grants.client_id and c.origin = 'administrator')`,
     [],
   ),
   // Groups come from a directory; a customer's people are no configuration of the environment.
@@ -131,7 +136,8 @@ export async function readLive(call: Call, has_organizations: boolean): Promise<
   const credentialRows = await allOf(call, federated_credentials);
   const credentials = credentialsOf(credentialRows as FederatedCredentialRow[], rows.trusted_issuer, call.ctx.environment.issuer);
   const servers = new Map(rows.external_server.map((row) => [String(row['id']), String(row['issuer'])]));
-  const known = { identifiers, organizations, servers, credentials, has_organizations };
+  const connections = new Map(rows.connection.map((row) => [String(row['id']), String(row['name'])]));
+  const known = { identifiers, organizations, servers, connections, credentials, has_organizations };
   const naming = namings(rows, { roles: roleLinks, clients: clientLinks, organizations: organizationLinks }, known);
   const records = new Map<KindName, Map<string, LiveRecord[]>>();
   const turn = turns();
@@ -145,7 +151,8 @@ export async function readLive(call: Call, has_organizations: boolean): Promise<
       const record = { kind: documentKinds[type], id: idOf(documentKinds[type].resource, row), key, row, attributes, foreign };
       byKey.set(key, [...(byKey.get(key) ?? []), record]);
     }
-    records.set(type, byKey);
+    await turn();
+    records.set(type, new Map([...byKey.keys()].sort().map((key) => [key, byKey.get(key) ?? []])));
   }
   const others = kindNames.filter((type) => !ofOrganizations.includes(type));
   const state = await digestOf(rows, others, [...roleLinks, ...clientLinks], credentialRows, turn);
@@ -158,7 +165,4 @@ export const recordsNamed = (live: Live, type: KindName, key: string): readonly 
 
 export const allRecords = (live: Live): LiveRecord[] => [...live.records.values()].flatMap((byKey) => [...byKey.values()].flat());
 
-export function recordsOf(live: Live, type: KindName): LiveRecord[] {
-  const byKey = live.records.get(type) ?? new Map<string, LiveRecord[]>();
-  return [...byKey.keys()].sort().flatMap((key) => byKey.get(key) ?? []);
-}
+export const recordsOf = (live: Live, type: KindName): LiveRecord[] => [...(live.records.get(type)?.values() ?? [])].flat();

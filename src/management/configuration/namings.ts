@@ -2,12 +2,13 @@ import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import type { ClientGrantRow } from '../../db/tables/client_grants.js';
 import type { OutboundGrantRow } from '../../db/tables/outbound_grants.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
+import type { ProviderGrantRow } from '../../db/tables/provider_grants.js';
 import { groupedBy } from '../../lib/grouped.js';
 import type { ResourceRow } from '../resource.js';
 import { sortedCredentials, type LiveCredential } from './described-credentials.js';
 import type { RolePermissions } from './document.js';
 import type { KindName } from './kinds.js';
-import { detailTypeKey, domainKey, grantKey, outboundKey, permissionKey, wordsKey } from './keys.js';
+import { detailTypeKey, domainKey, grantKey, outboundKey, permissionKey, providerGrantKey, wordsKey } from './keys.js';
 import { compare, type Links, type RowsByKind } from './state.js';
 
 /** By what names a document knows records that it would name by id. */
@@ -20,6 +21,8 @@ export type KnownNames = {
   readonly organizations: Map<string, string>;
   /** The issuer of an external server, by its id. */
   readonly servers: Map<string, string>;
+  /** The name of a connection, by its id. */
+  readonly connections: Map<string, string>;
   /** Whether organizations were read. */
   readonly has_organizations: boolean;
 };
@@ -72,10 +75,9 @@ function outboundNaming(
 export function namings(
   rows: RowsByKind,
   links: { readonly roles: Links; readonly clients: Links; readonly organizations: Links },
-  { identifiers, organizations, servers, credentials, has_organizations }: KnownNames,
+  { identifiers, organizations, servers, connections, credentials, has_organizations }: KnownNames,
 ): Readonly<Record<KindName, Naming>> {
   const nameOfApi = (id: string) => identifiers.get(id) ?? id;
-  const connectionNames = new Map(rows.connection.map((row) => [String(row['id']), String(row['name'])]));
   const foreignClients = new Set(rows.client.filter((row) => row['is_system'] === true).map((row) => row['id']));
   const roleNames = new Map(rows.role.map((row) => [String(row['id']), String(row['name'])]));
   const [connectionsOf, defaultRolesOf] = [grouped(links.clients), grouped(links.organizations)];
@@ -108,7 +110,7 @@ export function namings(
     }),
     trusted_issuer: (row) => ({ key: String(row['issuer']) }),
     client: (row) => {
-      const offered = (connectionsOf.get(String(row['id'])) ?? []).flatMap((id) => connectionNames.get(id) ?? []).sort(compare);
+      const offered = (connectionsOf.get(String(row['id'])) ?? []).flatMap((id) => connections.get(id) ?? []).sort(compare);
       const federated = sortedCredentials((credentials.get(String(row['id'])) ?? []).map(({ described }) => described));
       const more = { connections: offered, federated_credentials: federated };
       return { key: String(row['id']), more, foreign: row['is_system'] === true };
@@ -116,6 +118,10 @@ export function namings(
     client_grant: (row) => {
       const { client_id, api_resource_id, subject_type } = row as ClientGrantRow;
       return { key: grantKey(client_id, nameOfApi(api_resource_id), subject_type), foreign: foreignClients.has(client_id) };
+    },
+    provider_grant: (row) => {
+      const { client_id, connection_id } = row as ProviderGrantRow;
+      return { key: providerGrantKey(client_id, connections.get(connection_id) ?? connection_id) };
     },
     external_server: (row) => ({ key: String(row['issuer']), more: { sign_in_client: row['sign_in_client_id'] ?? null } }),
     outbound_grant: (row) => outboundNaming(row as OutboundGrantRow, servers, roleNames),

@@ -8,6 +8,7 @@ import { attemptAt, forget, documentPointer, type Run } from './run.js';
 /** What names others goes before them. */
 const order: readonly KindName[] = [
   'outbound_grant',
+  'provider_grant',
   'external_server',
   'client_grant',
   'client',
@@ -30,12 +31,13 @@ const nameOfList = (type: KindName, of: string | null) => `${type} ${of ?? ''}`;
 /** Finds the collection of a document that would have the record: that of its kind, or that of the record that it belongs to. */
 export function collectionsOf(
   listed: readonly Listed[],
-  { identifiers, organizations, servers }: Pick<Live, 'identifiers' | 'organizations' | 'servers'>,
+  { identifiers, organizations, servers, connections }: Pick<Live, 'identifiers' | 'organizations' | 'servers' | 'connections'>,
 ): (record: LiveRecord) => Listed | undefined {
   const byName = new Map(listed.map((one) => [nameOfList(one.kind.type, one.of), one]));
   return ({ kind: { type }, row }) => {
     if (type === 'client_grant') return byName.get(nameOfList(type, String(row['client_id'])));
     if (type === 'outbound_grant') return byName.get(nameOfList(type, servers.get(String(row['external_server_id'])) ?? ''));
+    if (type === 'provider_grant') return byName.get(nameOfList(type, connections.get(String(row['connection_id'])) ?? ''));
     if (type === 'permission' || type === 'authorization_detail_type')
       return byName.get(nameOfList(type, identifiers.get(String(row['api_resource_id'])) ?? ''));
     const organization_id = row['organization_id'] as string | null | undefined;
@@ -73,11 +75,12 @@ async function deleteOne(run: Run, record: LiveRecord, { path }: Listed): Promis
 
 /** Deletes what the document's collections don't have, but for what comes with the service. What goes with its owner is not told apart. */
 export async function prune(run: Run, listed: readonly Listed[]): Promise<void> {
-  const { identifiers, organizations, servers } = run.live;
+  const { identifiers, organizations, servers, connections } = run.live;
   const collectionOf = collectionsOf(listed, {
     identifiers: new Map(identifiers),
     organizations: new Map(organizations),
     servers: new Map(servers),
+    connections: new Map(connections),
   });
   const inDocument = (kind: Kind, key: string) => run.declared.has(recordName(kind.type, key));
   for (const type of order) {

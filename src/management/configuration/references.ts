@@ -62,8 +62,12 @@ export function relationshipsOf(run: Run, item: Item, creating: boolean): Resour
     if (require(id)) found['api_resource'] = { data: { type: 'api_resource', id } };
   }
   if (creating && item.client_id !== undefined) {
-    const id = idOf(run, 'client', item.client_id, item.kind.type === 'outbound_grant' ? [...item.path, 'client'] : item.path);
+    const id = idOf(run, 'client', item.client_id, item.kind.type === 'client_grant' ? item.path : [...item.path, 'client']);
     if (require(id)) found['client'] = { data: { type: 'client', id } };
+  }
+  if (creating && item.connection !== undefined) {
+    const id = idOf(run, 'connection', item.connection, item.path);
+    if (require(id)) found['connection'] = { data: { type: 'connection', id } };
   }
   if (creating && item.external_server !== undefined) {
     const id = idOf(run, 'external_server', item.external_server, item.path);

@@ -131,6 +131,7 @@ export function remember(live: Live, record: LiveRecord): void {
   byKey?.set(record.key, [...others, record]);
   if (record.kind.type === 'api_resource' && !record.foreign) live.identifiers.set(record.id, record.key);
   if (record.kind.type === 'organization') live.organizations.set(record.id, record.key);
+  if (record.kind.type === 'connection') live.connections.set(record.id, record.key);
   if (record.kind.type === 'external_server') live.servers.set(record.id, record.key);
 }
 

@@ -8,7 +8,7 @@ import {
   type OrganizationInput,
 } from '../../domain/organizations/organizations.js';
 import { removedWithOrganization } from '../../domain/reach/reach-of.js';
-import { reachOfOrganization } from '../../domain/reach/reach-of-organizations.js';
+import { reachOfOrganization, switchedWithOrganization } from '../../domain/reach/reach-of-organizations.js';
 import { autoMemberships, organizationStatuses, ssoRequirements, type OrganizationRow } from '../../db/tables/organizations.js';
 import type { RoleRow } from '../../db/tables/roles.js';
 import { matches } from '../../db/lists/conditions.js';
@@ -48,7 +48,11 @@ export const organizations = resource<OrganizationRow, OrganizationInput, Organi
     primary_color: (row) => row.branding.primary_color ?? null,
   },
   organization: { column: 'id', without: ['create', 'delete'], fixed: ['status', 'external_id'] },
-  reach: { of: (tx, row) => reachOfOrganization(tx, row.id), removed: removedWithOrganization },
+  reach: {
+    of: (tx, row) => reachOfOrganization(tx, row.id),
+    removed: removedWithOrganization,
+    changed: { status: switchedWithOrganization },
+  },
   settable: {
     name: ['plain', name, 'needed and fixed'],
     display_name: ['control', shownName(100), 'needed'],

@@ -1,3 +1,4 @@
+import { errorDescription } from '../../lib/error-description.js';
 import { traceNarrowed } from '../../http/auth/trace.js';
 import { findAddressee } from './addressee.js';
 import { chosenIn } from './chooser-page.js';
@@ -18,5 +19,5 @@ export const oauthProtocol: Protocol = {
     await respond(web, req, res, request, { code });
   },
   refuse: (web, req, res, _sent, { addressee, error, description }) =>
-    respond(web, req, res, addressee, { error, error_description: description }),
+    respond(web, req, res, addressee, { error, error_description: errorDescription(description) }),
 };

@@ -10,6 +10,7 @@ import type { Context } from '../../domain/context.js';
 import { requirementOf, unmetOf } from '../../domain/proofs/sign-in-requirement.js';
 import { identityProviderId } from '../../domain/saml/identity-provider.js';
 import { nameIdAt, nameIdFormats } from '../../domain/saml/name-id.js';
+import { assertedAct } from '../../domain/tokens/agent-claims.js';
 import { OAuthError } from '../../errors.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
 import type { AssertionSubject } from './assertion-subject.js';
@@ -90,6 +91,7 @@ export async function decideAssertion(
     auth_time: auth_time === null ? undefined : Math.floor(auth_time.getTime() / 1000),
     acr,
     amr: amr.length > 0 ? amr : undefined,
+    act: assertedAct(client, client_id),
     tenant: tenantOf(ctx, server, subject),
     aud_tenant: server.aud_tenant ?? undefined,
     ...(server.include_email && email !== null && { email, email_verified: true }),

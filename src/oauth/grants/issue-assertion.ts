@@ -81,7 +81,14 @@ async function store(ctx: Context, { client, target, subject, scope, proof }: As
     detail: { external_server_id: target.server.id, audience: target.audience, resource: target.resource.identifier, scope },
   };
   const audit = securityEventRow(ctx, 'assertion.issued', trace);
-  const stored = await storeIssuedAssertion(ctx.scope, { audit, refresh: subject.refresh, proof: proof && proof.use });
+  const stored = await storeIssuedAssertion(ctx.scope, {
+    audit,
+    user_id: subject.user_id,
+    client_id: client.id,
+    now: ctx.clock.now(),
+    refresh: subject.refresh,
+    proof: proof && proof.use,
+  });
   if (!stored) throw proofRefused(ctx, usedBefore);
   logSecurityEvent(ctx, 'assertion.issued', trace);
 }

@@ -46,6 +46,7 @@ test('a plan says what applying would do and leaves nothing; applying does it; a
     'create client wiki',
     'create client deploy',
     'create client_grant shop -> https://api.example',
+    'create provider_grant shop -> acme',
     'create external_server https://auth.tools.example',
     'create outbound_grant shop -> https://auth.tools.example',
     'create outbound_grant shop -> https://auth.tools.example (clerk)',

@@ -187,6 +187,34 @@ test('who may write organizations alone deletes none that others come in through
   for (const { id } of [linked, offered, provisioned]) expect((await wide.delete(`/organizations/${id}`)).status).toBe(204);
 });
 
+test('who may write organizations alone disables and enables none that others come in through (attack 60.1810, specification 13.2.32)', async () => {
+  const narrow = await manage(service.url, 'organizations:read organizations:write');
+  const wide = await manage(service.url, 'organizations:read organizations:write users:write roles:read');
+  const set = (caller: Api, id: string, attributes: Record<string, unknown>) =>
+    caller.patch(`/organizations/${id}`, { data: { type: 'organization', id, attributes } });
+  const [empty, linked, provisioned] = [await addOrganization(ctx), await addOrganization(ctx), await addOrganization(ctx)];
+  const operator = await addUser(ctx);
+  await permit(ctx, operator.id, 'roles:read');
+  await linkAt(await addSamlConnection(ctx, keys[0] as SamlKeyPair, {}, { organization_id: linked.id, domains: [] }), operator, 'switched');
+  const directory = { type: 'directory', attributes: {}, relationships: { organization: link('organization', provisioned.id) } };
+  expect((await (await manage(service.url)).post('/directories', { data: directory })).status).toBe(201);
+  for (const status of ['disabled', 'enabled']) {
+    expect((await set(narrow, empty.id, { status })).status).toBe(200);
+    for (const [one, required] of [
+      [linked, ['roles:read', 'users:write']],
+      [provisioned, ['users:write']],
+    ] as const) {
+      const refused = await set(narrow, one.id, { status });
+      const { code, meta, source } = refused.body['errors'][0];
+      expect([refused.status, code, meta, source]).toEqual([403, 'scope_escalation', { required }, { pointer: '/data/attributes/status' }]);
+      expect((await set(narrow, one.id, { status: status === 'disabled' ? 'enabled' : 'disabled', display_name: status })).status).toBe(
+        200,
+      );
+      expect((await set(wide, one.id, { status })).body['data'].attributes.status).toBe(status);
+    }
+  }
+});
+
 test('who acts for the organization itself makes and changes what speaks for its people (specification 13.2.30)', async () => {
   const { organization_id } = connection;
   const directory = await api.post('/directories', { data: { type: 'directory', attributes: {} } });

@@ -26,7 +26,7 @@ const others = (list: readonly Document[], one: Document, ...names: string[]) =>
 
 /** The members of an owner's list, each as the document that names it. */
 function nested(exported: Document, collection: string, inner: string, keys: readonly string[]): Described[] {
-  const owner = { clients: 'client_id', external_servers: 'issuer' }[collection] ?? 'identifier';
+  const owner = { clients: 'client_id', external_servers: 'issuer', connections: 'name' }[collection] ?? 'identifier';
   return listIn(exported, collection).flatMap((record) =>
     listIn(record, inner).map((one): Described => {
       const within = (...list: Document[]) => version1(collection, { [owner]: record[owner], [inner]: list });
@@ -62,6 +62,7 @@ function describedOf({ type, key, resource }: Kind, exported: Document): Describ
   if (type === 'authorization_detail_type') return nested(exported, 'api_resources', 'authorization_detail_types', ['name']);
   if (type === 'organization_domain') return domainsOf(exported);
   if (type === 'client_grant') return nested(exported, 'clients', 'grants', ['api_resource', 'subject_type']);
+  if (type === 'provider_grant') return nested(exported, 'connections', 'provider_grants', ['client']);
   if (type === 'outbound_grant') return nested(exported, 'external_servers', 'grants', ['client', 'role']);
   const [name, list] = [key as string, listIn(exported, resource.path)];
   // Texts of pages are known by their language too.
@@ -94,6 +95,8 @@ function newOf(type: KindName, world: World): ((attributes: Document) => Documen
     ]; // prettier-ignore
   if (type === 'outbound_grant')
     return [(more) => version1('external_servers', { issuer: outsideIssuer, grants: [{ client: world.id('client bare'), external_client_id: 'new', ...more }] })]; // prettier-ignore
+  if (type === 'provider_grant')
+    return [(more) => version1('connections', { name: 'near', provider_grants: [{ client: world.id('client bare'), scopes: ['new'], ...more }] })]; // prettier-ignore
   return creations(type, world).map(({ attributes }) => (more) => {
     // A secret is no attribute there.
     const base = Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== 'provider_client_secret'));

@@ -210,6 +210,14 @@ select 'organization ' || o.environment_id || ' ' || o.id, r.names, jsonb_build_
     where d.environment_id = o.environment_id and d.organization_id = o.id and d.status = 'verified'))
 from organizations o join organization_reach r on r.environment_id = o.environment_id and r.id = o.id
 union all
+-- Whom its connections and directory speak for, or others in their place.
+select 'customer ' || o.environment_id || ' ' || o.id,
+  case when exists (select from connections c where c.environment_id = o.environment_id and c.organization_id = o.id)
+      or exists (select from directories d where d.environment_id = o.environment_id and d.organization_id = o.id)
+    then array['users:write'] || coalesce((select array_agg(l) from connections c, unnest(${linked}) l
+      where c.environment_id = o.environment_id and c.organization_id = o.id), '{}') else '{}' end, jsonb_build_array(o.status)
+from organizations o
+union all
 select 'member ' || m.environment_id || ' ' || m.organization_id || ' ' || m.user_id,
   coalesce((select array_agg(n) from member_roles(m.environment_id, m.organization_id, m.user_id) g
     join role_reach rr on rr.environment_id = m.environment_id and rr.id = g.role_id, unnest(rr.names) n), '{}'), jsonb_build_array(m.status)

@@ -7,7 +7,7 @@ const collections: ReadonlyMap<string, Keyed> = new Map([
   ['api_resources', { key: ['identifier'], inner: { permissions: { key: ['name'] } } }],
   ['roles', { key: ['name'] }],
   ['organizations', { key: ['name'] }],
-  ['connections', { key: ['name'] }],
+  ['connections', { key: ['name'], inner: { provider_grants: { key: ['client'] } } }],
   ['trusted_issuers', { key: ['issuer'] }],
   ['clients', { key: ['client_id'], inner: { grants: { key: ['api_resource', 'subject_type'] } } }],
   ['external_servers', { key: ['issuer'], inner: { grants: { key: ['client', 'role'] } } }],
