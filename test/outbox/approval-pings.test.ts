@@ -92,6 +92,7 @@ test('one that fails is tried again, and no redirect is followed', async () => {
 });
 
 test('an endpoint in our network is not asked (attack 57.1771)', async () => {
+  const inside = await startReceiver();
   const guarded = await startTestService({ ALLOW_PRIVATE_NETWORK: 'off' });
   try {
     const there = await guarded.context();
@@ -101,7 +102,7 @@ test('an endpoint in our network is not asked (attack 57.1771)', async () => {
       backchannel_users: 'any',
       first_party: false,
       backchannel_token_delivery_mode: 'ping',
-      backchannel_client_notification_endpoint: receiver.url.replace('http:', 'https:'),
+      backchannel_client_notification_endpoint: inside.url.replace('http:', 'https:'),
     });
     await askFor(guarded.url, client, { login_hint: person.email, client_notification_token: 'x' });
     const { id } = (await there.db.knex('approvals').where({ client_id: client.id }).first('id')) as { id: string };
@@ -109,8 +110,9 @@ test('an endpoint in our network is not asked (attack 57.1771)', async () => {
     const error = async () =>
       ((await there.db.knex('approvals').where({ id }).first('last_error')) as { last_error: string | null }).last_error;
     await expect.poll(error).toEqual(expect.stringMatching(/url|address/));
-    expect(receiver.posts).toEqual([]);
+    expect(inside.posts).toEqual([]);
   } finally {
     await guarded.stop();
+    await inside.close();
   }
 });
