@@ -16,6 +16,7 @@ import { shownNameOf } from '../http/pages/shown-client.js';
 import { wordsIn, wordsOf, type Words } from '../http/pages/words.js';
 import type { Web } from '../http/web.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
+import { openApprovals } from './open-approvals.js';
 import { done, isDone } from './done.js';
 
 /** The most that are listed. */
@@ -36,6 +37,7 @@ async function authorizationsIn(req: Request, words: Words): Promise<PageAuthori
   const identifiers = [...new Set(own.flatMap(({ resource_scopes }) => Object.keys(resource_scopes)))].filter((one) => one !== '');
   const described = await listDescribedScopes(ctx.scope, identifiers);
   const names = await listApiResourceNames(ctx.scope, identifiers);
+  const waiting = await openApprovals(req, words);
   const textOf = (identifier: string, name: string) =>
     scopeText(words, name, described.find((one) => one.name === name && one.identifier === identifier)?.description);
   return own.map((one) => ({
@@ -51,6 +53,7 @@ async function authorizationsIn(req: Request, words: Words): Promise<PageAuthori
         api: identifier === '' ? null : (names.get(identifier) ?? identifier),
         scopes: scopes.map((name) => textOf(identifier, name)),
       })),
+    approvals: waiting.filter(({ client_id }) => client_id === one.client_id),
     origin: one.origin,
     blocked_by: one.blocked_by,
     granted_at: one.granted_at.toISOString(),

@@ -9,7 +9,8 @@ import { requirePermissions, requireStrongSignIn } from './authorize.js';
 import type { Call } from './call.js';
 import { notFound, translated } from './problems.js';
 import { findRecord } from './records.js';
-import { permissionFor, type Download, type Resource, type ResourceRow } from './resource.js';
+import { reported } from './reported.js';
+import { permissionFor, type Download, type ReadPiece, type Resource, type ResourceRow } from './resource.js';
 
 /** The whole takes as long as its reader does, so each piece has a deadline of its own. */
 const pieceMs = 5_000;
@@ -40,10 +41,11 @@ async function begin(call: Call, resource: Resource, id: string, download: Downl
 export async function answerDownload(call: Call, resource: Resource, id: string, res: Response): Promise<null> {
   const download = resource.download as Download<ResourceRow>;
   const row = await begin(call, resource, id, download);
-  const fresh = () => createContext(call.ctx, call.ctx.environment, deadlineIn(pieceMs));
+  const read: ReadPiece = (work) =>
+    reported({ ...call, ctx: createContext(call.ctx, call.ctx.environment, deadlineIn(pieceMs)) }, ({ ctx }) => work(ctx));
   const file = `${resource.path}-${id}.ndjson`;
   res.set({ 'Content-Type': download.mediaType, 'Content-Disposition': `attachment; filename="${file}"`, 'Cache-Control': 'no-store' });
-  await pipeline(Readable.from(download.content(fresh, row), { objectMode: false }), res).catch((error: unknown) => {
+  await pipeline(Readable.from(download.content(read, row), { objectMode: false }), res).catch((error: unknown) => {
     if ((error as { code?: unknown }).code === 'ERR_STREAM_PREMATURE_CLOSE') return;
     call.ctx.logger.error({ event: 'list.export_failed', err: error, request_id: call.request_id }, 'a file broke off');
   });

@@ -8,11 +8,10 @@ import { notFound } from './problems.js';
 import { readQuery, type Query, type QueryParameters } from './query.js';
 import { countRecords, findRecord, findRecords, listRecords } from './records.js';
 import { relatedTo } from './related.js';
+import { reported } from './reported.js';
 import { permissionsToFollow, requireFollowed } from './within-organization.js';
 import { targetOf, versionOf, type Relationship, type Resource, type ResourceRow, type ToOne } from './resource.js';
-import { DatabaseFailure } from '../db/connection/failures.js';
 import type { Condition } from '../db/lists/list-source.js';
-import { createScope } from '../db/scope.js';
 
 /** What a read is asked for beside its address. */
 export type ReadRequest = {
@@ -51,22 +50,6 @@ async function feedOf(call: Call, address: string, query: Query, followed: Follo
     links,
     meta: { page: { size: query.size }, more },
   };
-}
-
-/** What a list is read with: the report replica where there is one that has what the caller must see, else the primary, which also does what that fails at. */
-async function reported<T>(call: Call, read: (call: Call) => Promise<T>): Promise<T> {
-  const { ctx, read_after } = call;
-  const { report } = ctx.db;
-  const knex = ctx.committed ? null : report?.current(read_after);
-  if (!report || !knex) return read(call);
-  const { environment_id, deadline, organization_id } = ctx.scope;
-  try {
-    return await read({ ...call, ctx: { ...ctx, scope: createScope(knex, environment_id, deadline, undefined, organization_id) } });
-  } catch (error) {
-    if (!(error instanceof DatabaseFailure)) throw error;
-    report.distrust();
-    return read(call);
-  }
 }
 
 const page = (call: Call, list: List, query: Query, sent: string) =>

@@ -117,6 +117,9 @@ export type Action<R> = {
   readonly meta?: z.ZodObject;
 };
 
+/** Reads something of a long file with a context of its own, wherever lists are read. */
+export type ReadPiece = <T>(work: (ctx: Context) => Promise<T>) => Promise<T>;
+
 /** `GET /{path}/{id}/data`: a file that a record stands for. */
 export type Download<R> = {
   readonly mediaType: string;
@@ -125,8 +128,8 @@ export type Download<R> = {
   readonly audit: string;
   /** Refuses, or notes that the file is taken, in a transaction. @throws {Refusal} */
   begin(tx: Context, actor: Actor, row: R): Promise<void>;
-  /** The file, piece by piece; `fresh` gives a context with its own deadline for each. */
-  content(fresh: () => Context, row: R): AsyncIterable<string>;
+  /** The file, piece by piece; `read` reads one of them, with a deadline of its own. */
+  content(read: ReadPiece, row: R): AsyncIterable<string>;
 };
 
 export type Create<R, I> = {

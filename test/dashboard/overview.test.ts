@@ -4,6 +4,7 @@ import { insert } from '../../src/db/scope.js';
 import { listNewUsersByDay } from '../../src/db/tables/overview.js';
 import { addUserRoles, findRoleByName } from '../../src/db/tables/roles.js';
 import { updateUser, type UserRow } from '../../src/db/tables/users.js';
+import { deviceCodeGrantType, jwtBearerGrantType, tokenExchangeGrantType } from '../../src/lib/grant-types.js';
 import { signedInWith } from '../support/administrators.js';
 import { addClient, addEnvironment, addResource, addUser } from '../support/data.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
@@ -75,6 +76,21 @@ test('new users by day are those of the environment, for who may read users', as
   expect(await (await browser.get('/dashboard?days=7')).text()).toContain(`${before + 2} new users in 7 days`);
   const without = await signedInWith(service, 'clients:read');
   expect(await (await without.get('/dashboard')).text()).not.toContain('chart-new-users');
+});
+
+test('tokens by day are those of every grant: what the chart doesn’t name is counted among the others', async () => {
+  const day = ctx.clock.now();
+  for (const [label, count] of [
+    ['refresh_token', 3],
+    [deviceCodeGrantType, 2],
+    [tokenExchangeGrantType, 5],
+    [jwtBearerGrantType, 7],
+  ] as const)
+    // prettier-ignore
+    await insert(ctx.scope, 'daily_stats', { day, name: 'tokens', label, count });
+  const html = await (await (await signedInWith(service, 'clients:read')).get('/dashboard?days=7')).text();
+  expect(html).toContain('17 tokens issued in 7 days');
+  expect(html).toContain('Refresh token: 3\nClient credentials: 0\nDevices, exchanges, assertions: 14');
 });
 
 test('kinds of environments are words, in forms and where they are only read', async () => {

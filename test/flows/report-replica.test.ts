@@ -5,6 +5,7 @@ import { signedInWith } from '../support/administrators.js';
 import { diagnose } from '../../src/domain/diagnostics/diagnose.js';
 import { installationOf } from '../../src/domain/diagnostics/own-installation.js';
 import { Api, managementToken, startManagedService } from '../support/management.js';
+import type { Browser } from '../support/browser.js';
 import { startPrimaryWithStandby, type PrimaryWithStandby } from '../support/standby.js';
 import { freePort, type TestService } from '../support/service.js';
 import { eventually } from '../support/webhooks.js';
@@ -110,6 +111,36 @@ test('who has just posted a form of the dashboard finds the record in its list',
   });
 });
 
+/** What is read of people and roles beside lists: figures, and exports of a list, of the configuration and of all users. */
+async function readElsewhere(browser: Browser, headers: Record<string, string> = {}) {
+  const before = await counted('database_report_reads_total', 'served');
+  const overview = await (await browser.get('/dashboard')).text();
+  const list = await (await browser.get('/dashboard/roles/export?format=ndjson')).text();
+  const config = JSON.stringify((await api.get('/config', headers)).body['meta']);
+  const { id } = await api.create('user_exports', 'user_export', {});
+  const users = await (await fetch(`${service.url}/api/user_exports/${id}/data`, { headers: { authorization: `Bearer ${api.token as string}`, ...headers } })).text(); // prettier-ignore
+  return { overview, list, config, users, served: (await counted('database_report_reads_total', 'served')) - before };
+}
+
+test('figures and exports are read from the report replica too, by Read-After with the write; without one from the primary (specification 1.10.2)', async () => {
+  const browser = await signedInWith(service, 'roles:read', 'users:read', 'clients:read');
+  await listed('served');
+  await paused(async () => {
+    const written = await createRole('exported');
+    const made = await api.create('users', 'user', { email: 'exported@example.com' });
+    const old = await readElsewhere(browser);
+    // The overview's counts, charts and lists, each export, and the pages around them.
+    expect(old.served).toBeGreaterThan(4);
+    for (const text of [old.list, old.config]) expect(text).not.toContain('"exported"');
+    expect(old.users).not.toContain('exported@example.com');
+    const own = await readElsewhere(browser, { 'read-after': written });
+    expect(own.config).toContain('"exported"');
+    expect(own.users).toContain('exported@example.com');
+    expect(made['id']).toBeDefined();
+  });
+  expect((await readElsewhere(browser)).overview).toMatch(/Users/);
+});
+
 test('a replica that is further behind than REPORT_MAX_LAG_MS is asked for nothing', async () => {
   await listed('served');
   await paused(async () => {
@@ -169,6 +200,9 @@ test('the replica is gone, whatever it was doing: lists are answered by the prim
   while (!over) expect((await api.get('/roles')).status).toBe(200);
   await createRole('meanwhile');
   expect(await listed('untrusted')).toContain('meanwhile');
+  const elsewhere = await readElsewhere(await signedInWith(service, 'roles:read', 'users:read'));
+  expect([elsewhere.served, elsewhere.overview.includes('Users')]).toEqual([0, true]);
+  for (const text of [elsewhere.list, elsewhere.config]) expect(text).toContain('"meanwhile"');
   await servers.startStandby();
   expect(await listed('served')).toContain('meanwhile');
 });

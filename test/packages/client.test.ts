@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createContext, runInContext } from 'node:vm';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { deliveryHeaders } from '../../src/domain/webhooks/sign.js';
 import { managementTypes, typesPath } from '../../packages/client/generate.js';
 import {
@@ -75,6 +75,28 @@ describe('types', () => {
 });
 
 describe('calls', () => {
+  test('a read brings the Read-After of the last write for a minute, unless it names another (specification 1.10.3)', async () => {
+    const places = ['1/A', '1/B'];
+    const there = network(({ method }) => {
+      const place = method === 'POST' ? places.shift() : undefined;
+      return Response.json({ data: [] }, { headers: place === undefined ? {} : { 'read-after': place } });
+    });
+    const by = through(there);
+    const list = () => by.GET('/api/roles', {});
+    await list();
+    await create('first@example.com', by);
+    await list();
+    await create('second@example.com', by);
+    await list();
+    await by.GET('/api/roles', { headers: { 'read-after': '1/C' } });
+    const later = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 60_001);
+    const sending = by.send(new Request(`${service.url}/api/roles`));
+    later.mockRestore();
+    await sending;
+    const brought = there.sent.filter(({ method }) => method === 'GET').map(({ headers }) => headers.get('read-after'));
+    expect(brought).toEqual([null, '1/A', '1/B', '1/C', null]);
+  });
+
   test('lists are followed to their end, several values of a filter have commas between them', async () => {
     const emails = Array.from({ length: 5 }, (_, index) => `many${index}@example.com`);
     for (const email of emails) await unwrap(create(email));

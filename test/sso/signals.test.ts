@@ -4,6 +4,7 @@ import { deleteExpired, expiringTables } from '../../src/db/tables/expiring.js';
 import { pollConnection, signalPollsPass } from '../../src/jobs/signal-polls.js';
 import { providerSecretAad } from '../../src/domain/connections/connections.js';
 import { flushSecurityTrail } from '../../src/domain/audit/security-trail.js';
+import { signedInWith } from '../support/administrators.js';
 import { addUser, addClient } from '../support/data.js';
 import { addConnection } from '../support/connections.js';
 import { manage, startManagedService } from '../support/management.js';
@@ -299,6 +300,16 @@ describe('what is refused (specification 20.2.3)', () => {
     await flushSecurityTrail(service.deps);
     const rows = await auditRows(service, 'signal.refused');
     expect(rows).toContainEqual(expect.objectContaining({ reason: 'signal_not_for_us', target_id: world.connection.id }));
+    const page = (connection_id: string, ...permissions: string[]) =>
+      signedInWith(service, 'connections:read', ...permissions).then((one) =>
+        one.get(`/dashboard/connections/${connection_id}/refused_signals`),
+      );
+    expect(await (await page(world.connection.id, 'security_events:read')).text()).toContain(
+      'Signal of another issuer, or for another receiver',
+    );
+    const silent = await addConnection(ctx, { issuer: upstream.url });
+    for (const refused of [await page(world.connection.id), await page(silent.id, 'security_events:read')])
+      expect(refused.status).not.toBe(200);
   });
 });
 

@@ -9,6 +9,8 @@ export type Sending = {
 };
 
 const mostWaitMs = 60_000;
+/** For so long reads bring the place of the last write, by which lists from a replica have it. */
+const readAfterMs = 60_000;
 
 /** Waits, unless the signal ends it. @throws its reason */
 export const pause = (ms: number, signal: AbortSignal | null): Promise<void> =>
@@ -43,12 +45,14 @@ async function isUnderWay(response: Response, attempt: number): Promise<boolean>
  * nothing a second time, which an Idempotency-Key sees to.
  */
 export function retryingFetch({ token, fetch, retries }: Sending): (request: Request) => Promise<Response> {
+  let written = { place: '', until: 0 };
   return async (given) => {
     const headers = new Headers(given.headers);
     const isKeyed = ['POST', 'PATCH'].includes(given.method) && !unrepeatablePaths.includes(new URL(given.url).pathname);
     if (isKeyed && !headers.has('idempotency-key')) headers.set('idempotency-key', crypto.randomUUID());
     const body = ['GET', 'HEAD'].includes(given.method) ? undefined : await given.arrayBuffer();
     const isSafe = isKeyed || given.method === 'GET';
+    if (given.method === 'GET' && Date.now() < written.until && !headers.has('read-after')) headers.set('read-after', written.place);
     let renewed = false;
     for (let attempt = 0; ; attempt++) {
       headers.set('authorization', `Bearer ${await token(renewed && attempt === 1)}`);
@@ -62,7 +66,11 @@ export function retryingFetch({ token, fetch, retries }: Sending): (request: Req
         continue;
       }
       const isForNow = response === null || [429, 503].includes(response.status) || (isSafe && [502, 504].includes(response.status));
-      if (response && (attempt >= retries || !(isForNow || (await isUnderWay(response, attempt))))) return response;
+      if (response && (attempt >= retries || !(isForNow || (await isUnderWay(response, attempt))))) {
+        const place = response.headers.get('read-after');
+        if (place !== null) written = { place, until: Date.now() + readAfterMs };
+        return response;
+      }
       await response?.body?.cancel();
       await pause(waitMs(response, attempt), given.signal);
     }

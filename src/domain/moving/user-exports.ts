@@ -1,3 +1,4 @@
+import type { Scope } from '../../db/scope.js';
 import { listAccountsOfUsers } from '../../db/tables/identities.js';
 import { listRoleNamesOfUsers } from '../../db/tables/roles.js';
 import { insertUserExport, noteExportTaken, type UserExportRow } from '../../db/tables/user_exports.js';
@@ -47,17 +48,20 @@ function rowOf(user: UserRow, attributes: readonly (keyof UserRow)[], hashes: bo
   };
 }
 
+async function pageAfter(scope: Scope, after: string | null) {
+  const users = await listUsersAfter(scope, after, pageSize);
+  const ids = users.map(({ id }) => id);
+  return { users, roles: grouped(await listRoleNamesOfUsers(scope, ids)), accounts: grouped(await listAccountsOfUsers(scope, ids)) };
+}
+
 /** The users of the environment, a line each, in pages: a page is read when the one before has been sent. */
 export async function* exportedUsers(
-  fresh: () => Context,
+  read: <T>(work: (ctx: Context) => Promise<T>) => Promise<T>,
   { include_password_hashes }: UserExportRow,
   attributes: readonly (keyof UserRow)[],
 ): AsyncGenerator<string> {
   for (let after: string | null = null; ;) {
-    const { scope } = fresh();
-    const users = await listUsersAfter(scope, after, pageSize);
-    const ids = users.map(({ id }) => id);
-    const [roles, accounts] = [grouped(await listRoleNamesOfUsers(scope, ids)), grouped(await listAccountsOfUsers(scope, ids))];
+    const { users, roles, accounts } = await read(({ scope }) => pageAfter(scope, after));
     const lines = users.map((user) => {
       const names = (roles.get(user.id) ?? []).map(({ name }) => name);
       const identities = (accounts.get(user.id) ?? []).map(({ connection, subject }) => ({ connection, subject }));

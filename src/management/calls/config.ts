@@ -6,6 +6,7 @@ import { credentialPermissions } from '../configuration/described-credentials.js
 import { exportDocument } from '../configuration/export.js';
 import { kindNames, documentKinds, permissionsToReadKinds } from '../configuration/kinds.js';
 import { hasRoomForOrganizations, readLive } from '../configuration/live.js';
+import { reported } from '../reported.js';
 import { endpoint } from './endpoint.js';
 
 const everythingRead = [...new Set([...permissionsToReadKinds(Object.values(documentKinds)), ...credentialPermissions])] as [
@@ -96,7 +97,7 @@ export const getConfig = endpoint({
   answer: z.looseObject({ document, state }),
   words: ['config', 'export'],
   async run(call) {
-    const live = await readLive(call, await hasRoomForOrganizations(call));
+    const live = await reported(call, async (there) => readLive(there, await hasRoomForOrganizations(there)));
     return { document: await exportDocument(live), state: live.state };
   },
 });

@@ -12,7 +12,7 @@ import {
   type ResourceRow,
 } from '../resource.js';
 import { headerParameters, linkageParameters, listParameters, recordParameters } from './parameters.js';
-import { documentResponse, errorResponses, feedResponse, location, noContentResponse, notModified } from './responses.js';
+import { documentResponse, errorResponses, feedResponse, location, noContentResponse, notModified, writtenResponse } from './responses.js';
 import { idSchema, linkageDocument, linkageRequest, metaRequest, schemasOf, type ResourceSchemas } from './schemas.js';
 
 type Schemas = ReadonlyMap<string, ResourceSchemas>;
@@ -68,7 +68,7 @@ function collectionItem(registry: ResourceRegistry, resource: Resource, schemas:
     query: recordParameters(registry, resource),
     header: headerParameters.create,
     body: schemas.create,
-    answer: { '201': documentResponse('Created.', answer, location) },
+    answer: { '201': writtenResponse('Created.', answer, location) },
     errors: [404, 409, 422],
   });
   return { get, post };
@@ -92,7 +92,7 @@ function recordItem(registry: ResourceRegistry, resource: Resource, schemas: Res
         query,
         header: headerParameters.change,
         body: schemas.update,
-        answer: { '200': documentResponse('As it is now.', schemas.one) },
+        answer: { '200': writtenResponse('As it is now.', schemas.one) },
         errors: [404, 409, 412, 422],
       }),
     }),
@@ -124,7 +124,7 @@ function actionItem(
     query: recordParameters(registry, answers),
     header: headerParameters.change,
     body: action.input && metaRequest(`${resource.type}_${verb}_request`, action.input),
-    answer: { [status as '200']: documentResponse(text as string, answer) },
+    answer: { [status as '200']: writtenResponse(text as string, answer) },
     errors: [404, 409, 412, 422],
   });
   const { receives } = action;

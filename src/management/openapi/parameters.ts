@@ -109,6 +109,9 @@ export const headerParameters = {
   read: {
     ...requestId,
     'If-None-Match': z.string().optional().meta({ description: 'The ETag of an answer at hand: 304 if it is still right.' }),
+    'Read-After': z.string().optional().meta({
+      description: 'What a write answered by this name: a list or an export has that write then, also where it is read from a replica.',
+    }),
   },
   create: { ...requestId, ...idempotencyKey },
   change: { ...requestId, ...ifMatch, ...idempotencyKey },

@@ -61,6 +61,14 @@ export function documentResponse(
   return { description, content: { [jsonApi]: { schema } }, headers: z.object({ ...etag, ...headers }) };
 }
 
+const readAfter = {
+  'Read-After': z.string().optional().meta({ description: 'Where lists come from a replica: a list that brings it has this write.' }),
+};
+
+/** What a write answers. */
+export const writtenResponse: typeof documentResponse = (description, schema, headers) =>
+  documentResponse(description, schema, { ...readAfter, ...headers });
+
 /** A page of the events feed, or the stream of it. */
 export function feedResponse(schema: z.ZodObject): ZodOpenApiResponseObject {
   const { content, ...page } = documentResponse('One page, or the stream.', schema);
@@ -72,7 +80,10 @@ export function feedResponse(schema: z.ZodObject): ZodOpenApiResponseObject {
 export const notModified: ZodOpenApiResponseObject = { description: 'What the caller has is still right.' };
 
 /** 204. */
-export const noContentResponse: ZodOpenApiResponseObject = { description: 'Done; there is nothing to show.' };
+export const noContentResponse: ZodOpenApiResponseObject = {
+  description: 'Done; there is nothing to show.',
+  headers: z.object(readAfter),
+};
 
 /** The `Location` of something created. */
 export const location = { Location: z.string().meta({ description: 'Where the new resource is.' }) };

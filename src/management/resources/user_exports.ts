@@ -29,7 +29,7 @@ export const user_exports = resource<UserExportRow, UserExportInput>({
     description: 'All users, a JSON object a line, as an import takes them; for 15 minutes.',
     audit: 'downloaded',
     begin: beginUserExport,
-    content: (fresh, row) => exportedUsers(fresh, row, exportedAttributes),
+    content: (read, row) => exportedUsers(read, row, exportedAttributes),
   },
   display: (row) => row.created_at.toISOString(),
 });

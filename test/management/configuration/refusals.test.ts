@@ -197,7 +197,7 @@ test('secrets that nobody gives are made, named by a plan, and shown once by the
 });
 
 test('whoever may read secrets’ records but not write them learns nothing of a secret by guessing it (attack 33.795)', async () => {
-  const kinds = ['clients', 'client_grants', 'connections', 'webhooks', 'log_streams', 'api_resources'];
+  const kinds = ['clients', 'client_grants', 'connections', 'provider_grants', 'webhooks', 'log_streams', 'api_resources'];
   const reader = await holding('environments:read', ...kinds.map((one) => `${one}:read`));
   const document = {
     version: 1,

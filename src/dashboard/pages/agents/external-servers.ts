@@ -5,7 +5,7 @@ import { recordPath, type FieldSpec, type Presentation } from '../../parts/recor
 import { code, duration, lines, link, quiet, stack, state, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 import { accessCheckTab } from './access-check-tab.js';
-import { refusedAssertionsTab } from './refused-assertions-tab.js';
+import { refusedAssertionsTab } from './refused-tabs.js';
 
 const address = { maxlength: 2048, inputmode: 'url', autocapitalize: 'none', spellcheck: 'false' } as const;
 

@@ -1,8 +1,11 @@
+import { apiResourceOf } from '../../../domain/clients/clients.js';
+import { signalsAudience } from '../../../lib/signals-api.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import type { Value } from '../../parts/page-parts.js';
+import type { LinkButton } from '../../parts/table-parts.js';
 import { clientChoices } from '../../parts/forms/choices.js';
-import { includedRecord, relatedId } from '../../parts/records/objects.js';
-import { recordPath, type FieldSpec, type Presentation } from '../../parts/records/presentation.js';
+import { includedRecord, may, relatedId } from '../../parts/records/objects.js';
+import { recordPath, type FieldSpec, type Presentation, type ViewContext } from '../../parts/records/presentation.js';
 import { code, duration, durationWords, link, quiet, stack, state, tags, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
@@ -44,6 +47,14 @@ export const signalAudienceField: FieldSpec = {
   hint: 'Of whom its signal streams may hear, where it keeps any.',
 };
 
+/** Leads to the API resource that grants for signals are for, where there is none yet. */
+async function makeSignalsApi({ req: { call } }: ViewContext): Promise<LinkButton | null> {
+  const identifier = signalsAudience(call.ctx.environment);
+  if (!may(call, 'api_resources', 'write') || (await apiResourceOf(call.ctx, identifier))) return null;
+  const query = new URLSearchParams({ identifier, name: 'Signals' });
+  return { label: 'Create the API of signals', path: `/dashboard/api_resources/new?${query.toString()}`, variant: 'primary' };
+}
+
 export const signalStreamsPresentation: Presentation = {
   path: 'signal_streams',
   title: 'Signals',
@@ -51,6 +62,7 @@ export const signalStreamsPresentation: Presentation = {
   one: 'signal stream',
   lead: 'What clients hear of people and sessions (Shared Signals Framework). Clients make and change their streams themselves.',
   empty: { title: 'No streams yet', text: 'A client with a grant for the API of signals makes one at /ssf/streams.' },
+  start: makeSignalsApi,
   include: 'client',
   recordInclude: 'client',
   columns: [
@@ -80,10 +92,14 @@ export const signalStreamsPresentation: Presentation = {
       { label: 'Delivery', value: deliveryOf(record) },
       { label: terms.events, value: eventsOf(record) },
       ...(a['status_reason'] === null ? [] : [{ label: 'Reason', value: text(a['status_reason']) }]),
-      { label: terms.authorization_header, value: text(a['has_authorization'] === true ? 'Sent along' : terms.none) },
       { label: 'Backlog', value: duration(backlogOf(record) === 0 ? null : backlogOf(record), 'All has arrived') },
+      ...(a['method'] === 'poll'
+        ? []
+        : [
+            { label: terms.authorization_header, value: text(a['has_authorization'] === true ? 'Sent along' : terms.none) },
+            { label: 'Last pushed', value: time(a['last_sent_at'], now) },
+          ]),
       ...(a['last_error'] === null ? [] : [{ label: 'Not taken because of', value: text(a['last_error']) }]),
-      { label: 'Last pushed', value: time(a['last_sent_at'], now) },
       { label: terms.created, value: time(a['created_at'], now) },
       { label: terms.id, value: code(id, true) },
     ];

@@ -4,7 +4,7 @@ import { recordPath, type ViewContext, type TabSpec } from '../../parts/records/
 import type { ResourceObject } from '../../../management/documents.js';
 import { listOf } from '../../parts/records/objects.js';
 import { readableIncludes } from '../../parts/records/record.js';
-import { refusedAssertionsTab } from '../agents/refused-assertions-tab.js';
+import { refusedAssertionsTab, refusedSignalsTab } from '../agents/refused-tabs.js';
 import { identitiesPresentation } from '../users/user-links.js';
 import { terms } from '../../parts/words.js';
 
@@ -41,5 +41,6 @@ async function identitiesTab(view: ViewContext, connection: ResourceObject): Pro
 export const connectionTabs: readonly TabSpec[] = [
   { name: 'identities', label: terms.connected_accounts, needs: 'identities', parts: identitiesTab },
   refusedAssertionsTab('Assertions of this provider that are refused appear here.', ({ attributes }) => attributes['assertions'] === 'on'),
+  refusedSignalsTab,
   activityTabOf('connections', 'Refused sign-ins, tests and changes of this connection appear here.'),
 ];

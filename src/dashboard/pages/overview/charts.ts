@@ -2,6 +2,8 @@ import { listDailyStats, type DailyStat } from '../../../db/tables/daily_stats.j
 import { listNewUsersByDay } from '../../../db/tables/overview.js';
 import type { Bar, ChartPart, Drawing, Part } from '../../parts/page-parts.js';
 import type { ViewContext } from '../../parts/records/presentation.js';
+import { groupedBy } from '../../../lib/grouped.js';
+import { reported } from '../../../management/reported.js';
 import { may } from '../../parts/records/objects.js';
 import { figure, inWords, percentage } from '../../parts/values.js';
 
@@ -20,7 +22,9 @@ const daysBefore = (days: number) => `${days} days before`;
 const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
 
 /** Stacked bars of the days as an SVG's elements, and the days before them as a line. */
-function draw(bars: readonly Bar[], { tones, labels }: Plot): Drawing {
+function draw(bars: readonly Bar[], plotted: Plot): Drawing {
+  const { tones } = plotted;
+  const labels = layersOf(plotted);
   const hasBefore = bars.some(({ before }) => before > 0);
   const limit = ceiling(Math.max(0, ...bars.map(({ values, before }) => Math.max(sumOf(values), before))));
   const plot = { width: width - left, height: height - bottom - top };
@@ -43,7 +47,7 @@ function draw(bars: readonly Bar[], { tones, labels }: Plot): Drawing {
         },
       ];
     });
-    const values = bar.values.map((value, layer) => `${inWords(labels[layer] ?? '')}: ${figure(value)}`);
+    const values = bar.values.map((value, layer) => `${labels[layer] ?? ''}: ${figure(value)}`);
     const before = hasBefore ? [`${daysBefore(bars.length)}: ${figure(bar.before)}`] : [];
     return { x: round(left + index * step), rects, text: [bar.words, ...values, ...before].join('\n') };
   });
@@ -72,17 +76,30 @@ type Plot = {
   readonly id: string;
   readonly name: string;
   readonly labels: readonly string[];
+  /** What a last layer is called, of all that has another label. */
+  readonly others?: string;
   readonly tones: readonly number[];
   title(sums: readonly number[], days: number): string;
   readonly text: string;
 };
 
+/** What the layers of the bars are called. */
+const layersOf = ({ labels, others }: Plot): string[] => [...labels.map(inWords), ...(others === undefined ? [] : [others])];
+
 /** The days of the range, each with the sum of the day that is as many days before, gaps filled with zero; the last one is not over yet. */
 function barsOf(stats: readonly DailyStat[], plot: Plot, now: Date, days: number): Bar[] {
-  const counts = new Map(stats.filter(({ name }) => name === plot.name).map(({ day, label, count }) => [`${day} ${label}`, count]));
+  const byDay = groupedBy(
+    stats.filter(({ name }) => name === plot.name),
+    ({ day }) => day,
+  );
+  const counts = new Map([...byDay].map(([day, all]) => [day, new Map(all.map(({ label, count }) => [label, count]))]));
   return Array.from({ length: days }, (_, index) => {
     const at = new Date(now.getTime() - (days - 1 - index) * dayMs);
-    const valuesOf = (day: Date) => plot.labels.map((label) => counts.get(`${day.toISOString().slice(0, 10)} ${label}`) ?? 0);
+    const valuesOf = (at: Date) => {
+      const found = counts.get(at.toISOString().slice(0, 10));
+      const values = plot.labels.map((label) => found?.get(label) ?? 0);
+      return plot.others === undefined ? values : [...values, sumOf([...(found?.values() ?? [])]) - sumOf(values)];
+    };
     return {
       day: short.format(at),
       words: `${short.format(at)}${index === days - 1 ? ' (so far)' : ''}`,
@@ -97,13 +114,14 @@ type Drawn = { readonly title: string; readonly chart: ChartPart | null };
 /** The chart of a plot; null where there is nothing to draw. */
 function drawn(plot: Plot, stats: readonly DailyStat[], now: Date, days: number): Drawn {
   const bars = barsOf(stats, plot, now, days);
+  const layers = layersOf(plot);
   const title = plot.title(
-    plot.labels.map((_, index) => sumOf(bars.map(({ values }) => values[index] ?? 0))),
+    layers.map((_, index) => sumOf(bars.map(({ values }) => values[index] ?? 0))),
     days,
   );
   if (bars.every(({ values, before }) => sumOf(values) + before === 0)) return { title, chart: null };
   const drawing = draw(bars, plot);
-  const series = plot.labels.map((label, index) => ({ label: inWords(label), tone: plot.tones[index] ?? 0 }));
+  const series = layers.map((label, index) => ({ label, tone: plot.tones[index] ?? 0 }));
   const before = drawing.before === null ? null : daysBefore(days);
   return { title, chart: { kind: 'chart', id: `chart-${plot.id}`, title, text: plot.text, series, before, bars, drawing } };
 }
@@ -134,7 +152,8 @@ const tokens: Plot = {
   id: 'tokens',
   name: 'tokens',
   labels: ['authorization_code', 'refresh_token', 'client_credentials'],
-  tones: [0, 2, 3],
+  others: 'Devices, exchanges, assertions',
+  tones: [0, 2, 3, 4],
   title: (sums, days) => {
     const sum = sums.reduce((one, other) => one + other, 0);
     return sum === 0 ? `No token issued in ${days} days` : `${figure(sum)} tokens issued in ${days} days`;
@@ -166,10 +185,9 @@ export async function overviewCharts({ req, now }: ViewContext, days: number): P
   if (plots.length === 0) return [];
   // Twice as many days: those before are a line.
   const since = new Date(now.getTime() - (2 * days - 1) * dayMs).toISOString().slice(0, 10);
-  const [counted, users] = await Promise.all([
-    listDailyStats(call.ctx.scope, since),
-    plots.includes(newUsers) ? listNewUsersByDay(call.ctx.scope, new Date(since)) : [],
-  ]);
+  const [counted, users] = await reported(call, ({ ctx: { scope } }) =>
+    Promise.all([listDailyStats(scope, since), plots.includes(newUsers) ? listNewUsersByDay(scope, new Date(since)) : []]),
+  );
   // New users are counted from their rows, so that days before the daily counts began are shown too.
   const stats = [...counted, ...users.map(({ day, count }) => ({ day, name: newUsers.name, label: 'new_users', count }))];
   const all = plots.map((plot) => drawn(plot, stats, now, days));

@@ -5,6 +5,7 @@ import { maxTroubledCounted } from '../../../db/tables/attention.js';
 import { countAdministratorFactors } from '../../../db/tables/factor_counts.js';
 import { holdsEverything } from '../../../domain/reach/reach.js';
 import { listDailyStats } from '../../../db/tables/daily_stats.js';
+import { reported } from '../../../management/reported.js';
 import { queryOf } from '../../../http/request/form.js';
 import { attentionOf, attentionParts } from './attention.js';
 import { exposureNotice } from './exposure-notice.js';
@@ -112,7 +113,7 @@ function deliveryNote({ succeeded, failed, retrying, attempts, failed_attempts }
 /** How deliveries ended within so many days, from the counts by day: reading a million of them takes seconds. */
 async function deliveredWithin({ req, now }: ViewContext, days: number, retrying: number): Promise<Deliveries> {
   const since = new Date(now.getTime() - (days - 1) * 86_400_000).toISOString().slice(0, 10);
-  const stats = await listDailyStats(req.call.ctx.scope, since);
+  const stats = await reported(req.call, ({ ctx }) => listDailyStats(ctx.scope, since));
   const sum = (name: string, result: string) =>
     stats.filter((one) => one.name === name && one.label === result).reduce((total, { count }) => total + count, 0);
   const failed_attempts = sum('delivery_attempts', 'failed');
@@ -207,7 +208,7 @@ export function overviewPage(render: Render, charts: Charts) {
     const days = ranges.find((one) => one === requested) ?? 30;
     const webhooks = may(call, 'webhooks', 'read');
     const [counts, attention, clients] = await Promise.all([
-      countOverview(call.ctx.scope, new Date(view.now.getTime() - days * 86_400_000), sessionBounds(call.ctx)),
+      reported(call, ({ ctx }) => countOverview(ctx.scope, new Date(view.now.getTime() - days * 86_400_000), sessionBounds(ctx))),
       attentionOf(view),
       may(call, 'clients', 'read') ? listOf(call, 'clients', { size: 1, sort: '-created_at' }) : null,
     ]);

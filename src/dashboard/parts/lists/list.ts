@@ -143,7 +143,7 @@ export function listPage(render: Render, presentation: Presentation) {
     const { listing, mistake, status } = await listingOf(req, res, presentation.path, listQuery);
     const shownRows = status === 200 ? await shownRowsOf(req, presentation.path, listQuery, listing) : undefined;
     const orders = await offeredOrders(view, resource, columns, state.sort, listQuery.filters);
-    const button = createButton(call, presentation);
+    const button = createButton(call, presentation) ?? (await presentation.start?.(view)) ?? null;
     const filtered = isFiltered(state, presentation.filters);
     const table = tableOf(view, presentation, await shownListing(view, presentation, listing), {
       id: presentation.path,

@@ -152,6 +152,8 @@ export type SelectedLink = {
 export type ListSpec = {
   readonly lead: string;
   readonly empty: Omit<Empty, 'button'>;
+  /** Leads to what has to be there before anybody can have a first record; null: it is there, or is not the viewer's to make. */
+  readonly start?: (view: ViewContext) => Promise<LinkButton | null>;
   readonly columns: readonly ColumnSpec[];
   readonly filters: readonly FilterSpec[];
   readonly include?: string;
