@@ -119,7 +119,7 @@ test('the numbers are those of the record, of each kind', async () => {
     ['clients', 'delete', { 'Deleted with it': ['1 authorization'], 'Ends at once': ['1 refresh token'] }, client.id],
     ['clients', 'delete', { 'Deleted with it': ['1 federated credential'] }, idOf('job')],
     ['roles', 'delete', { 'Prevents the deletion': ['1 user who holds it'], 'Deleted with it': ['1 permission assignment'] }],
-    ['api_resources', 'delete', { 'Deleted with it': ['1 permission', '1 client grant'], 'Stays, but is affected': ['1 role with its permissions'] }],
+    ['api_resources', 'delete', { 'Deleted with it': ['1 permission', '1 type of authorization details', '1 client grant'], 'Stays, but is affected': ['1 role with its permissions'] }],
     ['permissions', 'delete', { 'Stays, but is affected': ['1 role with it', '1 client grant with it'] }],
     ['connections', 'delete', { 'Deleted with it': ['1 connected account', '1 provider grant', '1 provider token'], 'Stays, but is affected': ['1 client that names it'] }],
     ['trusted_issuers', 'delete', { 'Deleted with it': ['1 federated credential'] }],

@@ -97,6 +97,7 @@ const lastDeleted = [
   'federated_credentials',
   'trusted_issuers',
   'permissions',
+  'authorization_detail_types',
   'api_resources',
   'organization_groups',
   'directories',

@@ -32,6 +32,7 @@ const fates: Readonly<Record<string, Fate | string>> = {
   'audit_logs.actor_permissions': 'tells what was',
   'authorization_codes.client_id': { client: 'gone' },
   'authorization_codes.resource': { api_resource: 'gone' },
+  'authorization_detail_types.api_resource_id': 'goes with the API resource',
   'authorization_codes.scope': { permission: 'gone' },
   'authorizations.client_id': 'goes with the client',
   'authorizations.resource_scopes': 'tells what was allowed; it gives nothing',

@@ -20,6 +20,11 @@ export async function oneOfEach(service: TestService, api: Api): Promise<Map<str
   await keep('api_resources', api.create('api_resources', 'api_resource', { identifier: 'https://one.example', name: 'One' }));
   const resource = link('api_resource', records.get('api_resources')?.['id']);
   await keep('permissions', api.create('permissions', 'permission', { name: 'read' }, { api_resource: resource }));
+  const detailType = { name: 'one', fields: [{ name: 'what', kind: 'text' }], sentence: { en: 'See {what}' } };
+  await keep(
+    'authorization_detail_types',
+    api.create('authorization_detail_types', 'authorization_detail_type', detailType, { api_resource: resource }),
+  );
   await keep('roles', api.create('roles', 'role', { name: 'One' }));
   await addUser(ctx, { email: 'one@example.com' });
   await new Browser(service.url).login('one@example.com', password);
