@@ -8324,6 +8324,8 @@ export interface components {
         authorization_detail_type_create_attributes: {
             /** @description The `type` in `authorization_details`; unique in the environment. */
             name: string;
+            /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
+            remember?: boolean;
             /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in any currency. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
             fields: {
                 name: string;
@@ -8338,8 +8340,6 @@ export interface components {
             sentence: {
                 [key: string]: string;
             };
-            /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
-            remember?: boolean;
             /**
              * @description Nobody may ask for details of a disabled type, and those that were allowed are worth nothing meanwhile.
              * @enum {string}
@@ -8356,6 +8356,8 @@ export interface components {
             };
         };
         authorization_detail_type_update_attributes: {
+            /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
+            remember?: boolean;
             /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in any currency. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
             fields?: {
                 name: string;
@@ -8370,8 +8372,6 @@ export interface components {
             sentence?: {
                 [key: string]: string;
             };
-            /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
-            remember?: boolean;
             /**
              * @description Nobody may ask for details of a disabled type, and those that were allowed are worth nothing meanwhile.
              * @enum {string}
@@ -14840,6 +14840,8 @@ export interface components {
             attributes: {
                 /** @description The `type` in `authorization_details`; unique in the environment. */
                 name?: string;
+                /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
+                remember?: boolean;
                 /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in any currency. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
                 fields?: {
                     name: string;
@@ -14854,8 +14856,6 @@ export interface components {
                 sentence?: {
                     [key: string]: string;
                 };
-                /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
-                remember?: boolean;
                 /**
                  * @description Nobody may ask for details of a disabled type, and those that were allowed are worth nothing meanwhile.
                  * @enum {string}
@@ -29636,7 +29636,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("api_resource" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[authorization_detail_type]"?: ("name" | "fields" | "sentence" | "remember" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
+                "fields[authorization_detail_type]"?: ("name" | "remember" | "fields" | "sentence" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -30006,7 +30006,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("api_resource" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[authorization_detail_type]"?: ("name" | "fields" | "sentence" | "remember" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
+                "fields[authorization_detail_type]"?: ("name" | "remember" | "fields" | "sentence" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -30054,7 +30054,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("api_resource" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[authorization_detail_type]"?: ("name" | "fields" | "sentence" | "remember" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
+                "fields[authorization_detail_type]"?: ("name" | "remember" | "fields" | "sentence" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -30102,7 +30102,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("api_resource" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[authorization_detail_type]"?: ("name" | "fields" | "sentence" | "remember" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
+                "fields[authorization_detail_type]"?: ("name" | "remember" | "fields" | "sentence" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
             };
             header?: never;
             path: {
@@ -30182,7 +30182,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("api_resource" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[authorization_detail_type]"?: ("name" | "fields" | "sentence" | "remember" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
+                "fields[authorization_detail_type]"?: ("name" | "remember" | "fields" | "sentence" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
             };
             header?: never;
             path: {
