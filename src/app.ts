@@ -24,6 +24,7 @@ import type { AnswerAhead } from './http/server.js';
 import type { Web } from './http/web.js';
 import { crossOriginPaths, oauthEndpoints, jwksPath, metadataPaths } from './oauth/endpoints.js';
 import { rememberedDocuments } from './oauth/remembered-documents.js';
+import { approvalsRouter } from './oauth/approvals/router.js';
 import { addMetadataRoutes, addOauthRoutes, registrationRouter, resourceMetadataRouter } from './oauth/router.js';
 import { ssfConfigurationRoute, ssfPaths } from './ssf/configuration.js';
 import { mailboxRouter } from './outbox/mail/mailbox.js';
@@ -97,6 +98,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
     ]),
   );
   app.use(accountRouter(web));
+  app.use(approvalsRouter(web));
   app.use(laterRouter(async () => (await import('./sso/router.js')).ssoRouter(web), '/auth/sso', '/account/provider_access'));
   app.use(laterRouter(async () => (await import('./saml/router.js')).samlRouter(web), '/saml'));
   app.use(laterRouter(async () => (await import('./dashboard/shell/router.js')).dashboardRouter(web), '/dashboard'));

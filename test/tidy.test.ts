@@ -34,7 +34,7 @@ const domainFloors: readonly (readonly string[])[] = [
   'actor.ts changes.ts context.ts environment.ts origin.ts refusal.ts cache claims notes passwords proofs saml',
   `api-resources audit authenticators clients connections device-codes diagnostics dpop environments events grants health log-streams logos mail moving organizations passcodes provider-tokens reach
    request-traces roles saml-certificates secret-key sessions setup-links signals signing-keys tokens users webhooks workloads`,
-  'assertions configuration credentials directories provider-signals registration sign-ins',
+  'approvals assertions configuration credentials directories provider-signals registration sign-ins',
 ].map((names) => names.split(/\s+/));
 
 /** Modules with a state of their own, each for a reason. What one service has and another hasn't is in `Deps`, or in the object that needs it. */
@@ -107,6 +107,8 @@ const partOf: Readonly<Record<string, string>> = {
 const writesAlso: Readonly<Record<string, readonly string[]>> = {
   // A grant is spent and what follows from it stored by one statement of the hot path.
   authorization_codes: ['access_tokens', 'refresh_tokens', 'session_clients'],
+  // A question is stored with what its client waits with, and ends with it.
+  approvals: ['device_codes'],
   device_redemptions: ['device_codes', 'access_tokens', 'refresh_tokens', 'session_clients'],
   refresh_tokens: ['access_tokens', 'authorizations'],
   // What clients' own tokens are stored with: the other side of access_tokens.

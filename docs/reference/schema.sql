@@ -69,6 +69,48 @@ CREATE TRIGGER api_resources_changed AFTER INSERT OR DELETE OR UPDATE ON api_res
 CREATE TRIGGER api_resources_closed_fed AFTER UPDATE OF user_access, allow_unverified_clients ON api_resources FOR EACH ROW WHEN ((((old.user_access = 'open'::text) AND (new.user_access <> 'open'::text)) OR (old.allow_unverified_clients AND (NOT new.allow_unverified_clients)))) EXECUTE FUNCTION feed_api_resource();
 CREATE TRIGGER api_resources_deleted_fed AFTER DELETE ON api_resources FOR EACH ROW EXECUTE FUNCTION feed_api_resource();
 
+create table approvals (
+  environment_id uuid not null,
+  id uuid not null,
+  client_id text not null,
+  user_id uuid,
+  subject_digest bytea not null,
+  hint_digest bytea not null,
+  scope text not null,
+  binding_message text,
+  acr_values text[] not null,
+  ip_address text,
+  user_agent text,
+  decision text,
+  muted boolean not null default false,
+  decided_at timestamp with time zone,
+  acr text,
+  expires_at timestamp with time zone not null,
+  notification_endpoint text,
+  notification_sealed bytea,
+  attempt_count integer not null default 0,
+  next_attempt_at timestamp with time zone,
+  lease_id uuid,
+  leased_until timestamp with time zone,
+  last_error text,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint approvals_check CHECK (((decision IS NULL) = (decided_at IS NULL))),
+  constraint approvals_decision_check CHECK ((decision = ANY (ARRAY['approved'::text, 'refused'::text]))),
+  constraint approvals_pkey PRIMARY KEY (environment_id, id),
+  constraint approvals_environment_id_client_id_fkey FOREIGN KEY (environment_id, client_id) REFERENCES clients(environment_id, id) ON DELETE CASCADE,
+  constraint approvals_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX approvals_by_destination ON approvals USING btree (environment_id, notification_endpoint, next_attempt_at, id) WHERE (next_attempt_at IS NOT NULL);
+CREATE INDEX approvals_client ON approvals USING btree (environment_id, client_id);
+CREATE INDEX approvals_created_at ON approvals USING btree (environment_id, created_at, id);
+CREATE INDEX approvals_due ON approvals USING btree (next_attempt_at, id) WHERE (next_attempt_at IS NOT NULL);
+CREATE INDEX approvals_expires_at ON approvals USING btree (expires_at);
+CREATE INDEX approvals_subject ON approvals USING btree (environment_id, subject_digest, created_at);
+CREATE INDEX approvals_updated_at ON approvals USING btree (environment_id, updated_at, id);
+CREATE INDEX approvals_user ON approvals USING btree (environment_id, user_id, created_at) WHERE (user_id IS NOT NULL);
+
 create table audit_logs (
   environment_id uuid not null,
   id uuid not null,
@@ -236,7 +278,7 @@ create table authorizations (
   constraint authorizations_blocked_by_check CHECK ((blocked_by = ANY (ARRAY['person'::text, 'administrator'::text]))),
   constraint authorizations_check CHECK (((blocked_at IS NULL) = (blocked_by IS NULL))),
   constraint authorizations_of_user UNIQUE (environment_id, user_id, client_id),
-  constraint authorizations_origin_check CHECK ((origin = ANY (ARRAY['person'::text, 'administrator'::text, 'employer'::text]))),
+  constraint authorizations_origin_check CHECK ((origin = ANY (ARRAY['person'::text, 'administrator'::text, 'employer'::text, 'approval'::text]))),
   constraint authorizations_pkey PRIMARY KEY (environment_id, id),
   constraint authorizations_environment_id_client_id_fkey FOREIGN KEY (environment_id, client_id) REFERENCES clients(environment_id, id) ON DELETE CASCADE,
   constraint authorizations_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
@@ -419,10 +461,15 @@ create table clients (
   is_agent boolean not null default false,
   owner_id uuid,
   signal_audience text not null default 'own'::text,
+  backchannel_token_delivery_mode text not null default 'poll'::text,
+  backchannel_client_notification_endpoint text,
+  backchannel_users text not null default 'known'::text,
   authorization_details_types text[] not null default '{}'::text[],
   constraint clients_access_token_format_check CHECK ((access_token_format = ANY (ARRAY['jwt'::text, 'opaque'::text]))),
   constraint clients_application_type_check CHECK ((application_type = ANY (ARRAY['web'::text, 'spa'::text, 'native'::text, 'machine'::text, 'saml'::text]))),
   constraint clients_authorization_signed_response_alg_check CHECK ((authorization_signed_response_alg = ANY (ARRAY['RS256'::text, 'ES256'::text, 'PS256'::text, 'EdDSA'::text]))),
+  constraint clients_backchannel_token_delivery_mode_check CHECK ((backchannel_token_delivery_mode = ANY (ARRAY['poll'::text, 'ping'::text]))),
+  constraint clients_backchannel_users_check CHECK ((backchannel_users = ANY (ARRAY['known'::text, 'any'::text]))),
   constraint clients_document CHECK (((origin = 'metadata_document'::text) = ((document_digest IS NOT NULL) AND (document_read_at IS NOT NULL) AND (document_fresh_until IS NOT NULL)))),
   constraint clients_fapi2 CHECK (((profile IS DISTINCT FROM 'fapi2'::text) OR ((token_endpoint_auth_method = 'private_key_jwt'::text) AND require_pkce AND require_pushed_authorization_requests AND dpop_bound_access_tokens AND (id_token_signed_response_alg <> 'RS256'::text) AND (userinfo_signed_response_alg IS DISTINCT FROM 'RS256'::text) AND (authorization_signed_response_alg IS DISTINCT FROM 'RS256'::text) AND (introspection_signed_response_alg IS DISTINCT FROM 'RS256'::text)))),
   constraint clients_id_token_claims_check CHECK ((id_token_claims = ANY (ARRAY['protocol'::text, 'profile'::text]))),
@@ -605,7 +652,7 @@ create table deleted_names (
 create table device_codes (
   environment_id uuid not null,
   digest bytea not null,
-  user_code_digest bytea not null,
+  user_code_digest bytea,
   client_id text not null,
   scope text not null,
   resource text,
@@ -628,9 +675,12 @@ create table device_codes (
   used_at timestamp with time zone,
   organization text,
   organization_id uuid,
+  approval_id uuid,
   constraint device_codes_pkey PRIMARY KEY (environment_id, digest),
+  constraint device_codes_approval FOREIGN KEY (environment_id, approval_id) REFERENCES approvals(environment_id, id) ON DELETE CASCADE,
   constraint device_codes_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+CREATE INDEX device_codes_approval ON device_codes USING btree (environment_id, approval_id) WHERE (approval_id IS NOT NULL);
 CREATE INDEX device_codes_expires_at ON device_codes USING btree (expires_at);
 CREATE INDEX device_codes_user ON device_codes USING btree (environment_id, user_id) WHERE (user_id IS NOT NULL);
 CREATE UNIQUE INDEX device_codes_user_code ON device_codes USING btree (environment_id, user_code_digest);
@@ -780,6 +830,10 @@ create table environments (
   password_hash_mix_at timestamp with time zone,
   password_migration_url text,
   unused_authorization_lifetime integer,
+  approval_lifetime integer not null default 600,
+  approval_confirmation text not null default 'fresh'::text,
+  constraint environments_approval_confirmation_check CHECK ((approval_confirmation = ANY (ARRAY['fresh'::text, 'session'::text]))),
+  constraint environments_approval_lifetime_check CHECK (((approval_lifetime >= 30) AND (approval_lifetime <= 86400))),
   constraint environments_breached_passwords_check CHECK ((breached_passwords = ANY (ARRAY['refuse'::text, 'off'::text]))),
   constraint environments_client_id_metadata_documents_check CHECK ((client_id_metadata_documents = ANY (ARRAY['off'::text, 'allow_list'::text, 'open'::text]))),
   constraint environments_client_registration_policy_check CHECK ((client_registration_policy = ANY (ARRAY['off'::text, 'initial_access_token'::text, 'open'::text]))),
@@ -2299,6 +2353,28 @@ AS $function$
   select substring(encode(sha256(convert_to(of_user::text || ' ' || at_client, 'UTF8')), 'hex') for 32)::uuid
 $function$;
 
+CREATE OR REPLACE FUNCTION approval_wait(in_environment uuid, of_subject bytea, by_hint bytea, at_client text, at timestamp with time zone)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  until timestamptz;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('approval ' || in_environment::text || encode(of_subject, 'hex'), 0));
+  with recent as (
+    select a.* from approvals a where a.environment_id = in_environment and a.subject_digest = of_subject and a.created_at > at - interval '1 day'
+  ), waiting as (
+    select * from recent where decision is null and expires_at > at
+  )
+  select greatest(
+    (select min(expires_at) from waiting having count(*) >= 5),
+    (select max(expires_at) from waiting where client_id = at_client and hint_digest = by_hint),
+    (select min(created_at) + interval '1 hour' from (
+       select created_at from recent where created_at > at - interval '1 hour' order by created_at desc limit 10) ten having count(*) >= 10))
+  into until;
+  return case when until is not null then greatest(1, ceil(extract(epoch from until - at)))::integer end;
+end $function$;
+
 CREATE OR REPLACE FUNCTION end_pending_migration()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2726,7 +2802,8 @@ CREATE OR REPLACE FUNCTION note_authorization_of_code()
  LANGUAGE plpgsql
 AS $function$
 begin
-  perform note_authorization(new.environment_id, new.user_id, new.client_id, 'administrator', string_to_array(new.scope, ' '), new.resource,
+  perform note_authorization(new.environment_id, new.user_id, new.client_id,
+    case when to_jsonb(new) ->> 'approval_id' is null then 'administrator' else 'approval' end, string_to_array(new.scope, ' '), new.resource,
     coalesce((to_jsonb(new) ->> 'answered_at')::timestamptz, new.expires_at - interval '60 seconds'));
   return null;
 end $function$;

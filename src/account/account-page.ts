@@ -25,6 +25,7 @@ import { scopeText } from '../http/pages/scope-texts.js';
 import type { Web } from '../http/web.js';
 import { pageErrors, type StepRefusal } from './refusal.js';
 import { pageSignInMethods, signInMethods } from './sign-in-methods.js';
+import { openApprovals } from './open-approvals.js';
 import { ownOrganizations } from './own-organizations.js';
 import { isDone } from './done.js';
 import { userDocument } from './user-document.js';
@@ -86,9 +87,10 @@ const signInDocument = ({ occurred_at, outcome, count, ip_address, user_agent }:
 async function load(req: Request, words: Words) {
   const { ctx } = req;
   const { user_id } = sessionOf(req);
-  const user = await findUserWithMemberships(ctx.scope, user_id);
+  const user = await findUserWithMemberships(ctx.scope, user_id, ctx.clock.now());
   if (!user) throw new PageError(401, 'login_required', errorMessage('login_required'));
   const organizations = await ownOrganizations(ctx, user.memberships);
+  const approvals = user.is_asked ? await openApprovals(req, words) : [];
   const sessions = await listLiveSessionsOfUser(ctx.scope, user_id, sessionBounds(ctx));
   const documents = await Promise.all(sessions.map((session) => sessionDocument(req, session, words)));
   documents.sort((a, b) => Number(b.current) - Number(a.current));
@@ -108,7 +110,7 @@ async function load(req: Request, words: Words) {
     .filter(({ organization_id }) => organization_id === null || joined.includes(organization_id))
     .filter(({ id }) => !identities.some((identity) => identity.connection_id === id))
     .map(({ id, display_name, strategy }) => ({ id, display_name, strategy: strategy as PageIdentity['strategy'] }));
-  return { user, organizations, sessions: documents, identities, connections, consents, own_applications };
+  return { user, organizations, approvals, sessions: documents, identities, connections, consents, own_applications };
 }
 
 /** The scopes of a consent in words; those of an API resource in the words of its permissions. */
@@ -142,7 +144,7 @@ export async function renderAccount(
 ): Promise<void> {
   const { ctx } = req;
   const words = wordsOf(req);
-  const { user, organizations, sessions, identities, connections, consents, own_applications } = await load(req, words);
+  const { user, organizations, approvals, sessions, identities, connections, consents, own_applications } = await load(req, words);
   const scopes = await scopesInWords(ctx, words, consents);
   const signIns = await listSignInsOfUser(ctx.scope, user.id, signInsShown.page);
   web.renderPage(
@@ -157,6 +159,7 @@ export async function renderAccount(
         name: fullName(words.language, user),
       },
       values: { ...profileValues(user), ...state.typed },
+      approvals,
       has_password: user.password_hash !== null,
       password_min_length: ctx.environment.password_min_length,
       sessions,
@@ -190,7 +193,7 @@ export function accountPage(web: Web) {
 }
 
 async function accountDocument(req: Request) {
-  const { user, organizations, sessions, identities, consents, own_applications } = await load(req, wordsIn('en'));
+  const { user, organizations, approvals, sessions, identities, consents, own_applications } = await load(req, wordsIn('en'));
   const applications = consents.map((consent) => applicationDocument(req, consent));
   return {
     user: userDocument(user),
@@ -199,6 +202,7 @@ async function accountDocument(req: Request) {
     applications,
     own_applications,
     ...(organizations.length > 0 && { organizations }),
+    ...(approvals.length > 0 && { approvals }),
   };
 }
 

@@ -19,6 +19,7 @@ import { shownNameOf } from '../http/pages/shown-client.js';
 import { wordsIn, wordsOf, type Words } from '../http/pages/words.js';
 import type { Web } from '../http/web.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
+import { openApprovals } from './open-approvals.js';
 import { done, isDone } from './done.js';
 
 /** The most that are listed. */
@@ -55,6 +56,7 @@ async function authorizationsIn(req: Request, words: Words): Promise<PageAuthori
   const identifiers = [...new Set(own.flatMap(({ resource_scopes }) => Object.keys(resource_scopes)))].filter((one) => one !== '');
   const described = await listDescribedScopes(ctx.scope, identifiers);
   const names = await listApiResourceNames(ctx.scope, identifiers);
+  const waiting = await openApprovals(req, words);
   const textOf = (identifier: string, name: string) =>
     scopeText(words, name, described.find((one) => one.name === name && one.identifier === identifier)?.description);
   const details = await detailsOf(req, words, own);
@@ -72,6 +74,7 @@ async function authorizationsIn(req: Request, words: Words): Promise<PageAuthori
         scopes: scopes.map((name) => textOf(identifier, name)),
       })),
     details: one.authorization_details.flatMap((detail) => details(detail) ?? []),
+    approvals: waiting.filter(({ client_id }) => client_id === one.client_id),
     origin: one.origin,
     blocked_by: one.blocked_by,
     granted_at: one.granted_at.toISOString(),

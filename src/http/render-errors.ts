@@ -18,7 +18,7 @@ import { wordsIn, wordsOf } from './pages/words.js';
 type Surface = 'oauth' | 'api' | 'scim' | 'page';
 
 const oauthJson =
-  /^\/(oauth\/(token|introspect|revoke|revocations|userinfo|register|par|device_authorization|resources)|ssf\/|\.well-known\/|healthz$|readyz$|metrics$)/;
+  /^\/(oauth\/(token|introspect|revoke|revocations|userinfo|register|par|device_authorization|backchannel_authentication|resources)|ssf\/|\.well-known\/|healthz$|readyz$|metrics$)/;
 
 function surfaceOf(path: string): Surface {
   if (path === '/api' || path.startsWith('/api/')) return 'api';

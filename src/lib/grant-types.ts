@@ -1,6 +1,9 @@
 /** The grant type by which a device without a browser gets its tokens (RFC 8628 3.4). */
 export const deviceCodeGrantType = 'urn:ietf:params:oauth:grant-type:device_code';
 
+/** The grant type by which a client gets tokens for a person whom it asked elsewhere (CIBA Core 1.0 10.1). */
+export const cibaGrantType = 'urn:openid:params:grant-type:ciba';
+
 /** The grant type by which a service gets a token for a person on the strength of one that it was called with (RFC 8693 2.1). */
 export const tokenExchangeGrantType = 'urn:ietf:params:oauth:grant-type:token-exchange';
 

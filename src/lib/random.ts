@@ -8,7 +8,7 @@ let secretsUsed = secrets.length;
  * `prefix` + 256 random bits in base64url; the prefix lets leak scanners recognise the kind of secret. The bits come from the system in
  * batches, one call of it for many tokens, and are wiped from the batch once used.
  */
-export function randomToken(prefix: 'at_' | 'rt_' | 'cs_' | 'ac_' | 'dc_' | 'it_' | 'scim_' | 'in_' | 'su_' | ''): string {
+export function randomToken(prefix: 'ar_' | 'at_' | 'rt_' | 'cs_' | 'ac_' | 'dc_' | 'it_' | 'scim_' | 'in_' | 'su_' | ''): string {
   if (secretsUsed === secrets.length) {
     randomFillSync(secrets);
     secretsUsed = 0;

@@ -216,9 +216,9 @@ const requestRules = {
   },
   ...assertionRules,
   device_code_expired: {
-    title: 'Device code expired',
-    found: 'The device code has expired unanswered.',
-    fix: 'Start again on the device.',
+    title: 'Unanswered',
+    found: 'What waited for the person’s answer has expired: a device code, or a request to approve elsewhere.',
+    fix: 'Start again, and let the person answer in time.',
   },
   rate_limited: {
     title: 'Too many requests',

@@ -29,6 +29,7 @@ export const sealPurposes = [
   'saml_certificates',
   'password_hash_keys',
   'provider_tokens',
+  'approvals',
 ] as const;
 
 /** What a keyed digest is for: each purpose has a key of its own. */
@@ -45,6 +46,7 @@ export const digestPurposes = [
   'dpop nonce',
   'backup',
   'password decoy',
+  'approval hint',
 ] as const;
 
 type SealPurpose = (typeof sealPurposes)[number];

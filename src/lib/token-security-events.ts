@@ -35,6 +35,10 @@ export const tokenSecurityEvents = {
     description:
       'A client got a token in the name of a person for an identity assertion of a connection’s provider (ID-JAG); see `connection_id`, `audience` and `scope`.',
   },
+  'approval.decided': {
+    ...changeOf('access_granted', 'info', 'the user', 'client'),
+    description: 'Somebody approved or refused what a client had asked them elsewhere (CIBA); see `decision` and `muted`.',
+  },
   'provider_token.handed_out': {
     ...changeOf('access_granted', 'info', 'the client', 'user'),
     description: 'A client got a person’s access token at the provider of a connection; see `connection_id`.',

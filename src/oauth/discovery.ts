@@ -6,6 +6,7 @@ import { publicMaxAgeMs } from '../domain/environments/environments.js';
 import type { Environment } from '../domain/environment.js';
 import { openidScopes } from '../domain/claims/scopes.js';
 import { clientAuthMethods } from '../http/auth/authenticate-client.js';
+import { deliveryModes } from '../db/tables/backchannel_columns.js';
 import { prompts, responseModes } from './authorize/request.js';
 import { claimNames } from '../domain/claims/claims.js';
 import { languageTags } from '../lib/languages/languages.js';
@@ -54,6 +55,8 @@ export function metadata(environment: Environment): Record<string, unknown> {
     request_uri_parameter_supported: false,
     require_pushed_authorization_requests: environment.require_pushed_authorization_requests,
     dpop_signing_alg_values_supported: proofAlgorithms,
+    backchannel_token_delivery_modes_supported: deliveryModes,
+    backchannel_user_code_parameter_supported: false,
     backchannel_logout_supported: true,
     backchannel_logout_session_supported: true,
     authorization_response_iss_parameter_supported: true,

@@ -8,6 +8,7 @@ export const oauthEndpoints = {
   end_session_endpoint: '/oauth/logout',
   pushed_authorization_request_endpoint: '/oauth/par',
   device_authorization_endpoint: '/oauth/device_authorization',
+  backchannel_authentication_endpoint: '/oauth/backchannel_authentication',
 } as const;
 
 /** What browser applications call from their own origins (`cors`); the documents that everybody may read are not among them. */

@@ -12,11 +12,12 @@ import { limitByAddress } from '../http/limits/rate-limits.js';
 import { journeyPaths, devicePath } from '../http/request/return-to.js';
 import { guardedClientAuthentication, limitedClientAuthentication } from '../http/auth/token-limit.js';
 import type { Web } from '../http/web.js';
-import { deviceCodeGrantType } from '../lib/grant-types.js';
+import { cibaGrantType, deviceCodeGrantType } from '../lib/grant-types.js';
 import { authorize, resume } from './authorize/authorize.js';
 import { consent } from './authorize/consent.js';
 import { pushRequest } from './authorize/push.js';
 import { oauthProtocol } from './authorize/oauth-protocol.js';
+import { askElsewhere } from './approvals/request.js';
 import { answerDevice } from './device/answer.js';
 import { devicePage, enterUserCode, signedInForDevice } from './device/page.js';
 import { deviceAnswerPath } from './device/paths.js';
@@ -41,7 +42,7 @@ import { userinfo } from './userinfo.js';
 /** The OAuth 2.0 and OpenID Connect endpoints, but for clients' own registrations. */
 export function addOauthRoutes(routes: RouteList, web: Web): void {
   const limited = limitedClientAuthentication(web);
-  const tokenLimited = limitedClientAuthentication(web, { isPoll: isDevicePoll, byGrant: true, find: findAssertedClient(web) });
+  const tokenLimited = limitedClientAuthentication(web, { isPoll, byGrant: true, find: findAssertedClient(web) });
   // Before the first consent a client that is known by its document alone is stored nowhere.
   const identified = limitedClientAuthentication(web, { find: (req, client_id) => identifyClient(web, req, client_id) });
   routes.add(oauthEndpoints.token_endpoint, {
@@ -55,6 +56,9 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
   routes.add(oauthEndpoints.device_authorization_endpoint, {
     post: [traced('device_authorization'), cors, encodedForm, limited, startDevice],
     options: [cors, preflight],
+  });
+  routes.add(oauthEndpoints.backchannel_authentication_endpoint, {
+    post: [traced('backchannel_authentication'), encodedForm, limited, confidentialOnly, askElsewhere],
   });
   const guarded = guardedClientAuthentication(web);
   routes.add(oauthEndpoints.introspection_endpoint, { post: [encodedForm, guarded, confidentialOnly, introspect] });
@@ -92,8 +96,8 @@ export function addOauthRoutes(routes: RouteList, web: Web): void {
   });
 }
 
-/** Whether a device asks whether its person has answered (RFC 8628 3.4). */
-const isDevicePoll = ({ form }: Request) => form.get('grant_type') === deviceCodeGrantType;
+/** Whether a client asks whether the person has answered (RFC 8628 3.4, CIBA Core 1.0 10.1). */
+const isPoll = ({ form }: Request) => [deviceCodeGrantType, cibaGrantType].includes(form.get('grant_type') ?? '');
 
 /** In the window of `RATE_LIMIT_REGISTER`, from one address: a registration leaves a row behind. */
 const registrationsAtOnce = 5;

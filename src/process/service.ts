@@ -9,10 +9,11 @@ import { bootstrap } from '../domain/configuration/bootstrap.js';
 import { createCache } from '../domain/cache/cache.js';
 import { startCacheSync } from '../jobs/cache-sync.js';
 import { startClockSync, syncClock } from '../jobs/clock-sync.js';
+import { startDeliveries } from './deliveries.js';
+import { startEventStreams } from '../jobs/event-feed.js';
 import { startClientUse } from '../domain/clients/use.js';
 import { createClientUse } from '../domain/notes/client-use.js';
 import type { Deps } from '../domain/context.js';
-import { startEventNumbers, startEventStreams } from '../jobs/event-feed.js';
 import { startSecretKeys } from '../jobs/secret-keys.js';
 import { startProcessReports } from '../jobs/processes.js';
 import { createDrainRate } from '../lib/drain-rate.js';
@@ -35,12 +36,6 @@ import { createReportReplica, startReportChecks } from '../db/postgres/report-re
 import type { Lifecycle } from '../http/health.js';
 import { createServer } from '../http/server.js';
 import { createSealer } from '../lib/seal.js';
-import { startMailLoop } from '../outbox/mail/send.js';
-import { startWebhookLoop } from '../outbox/webhooks/loop.js';
-import { startLogStreams } from '../outbox/log-streams/loop.js';
-import { startProviderRevocations } from '../outbox/provider-revocations/send.js';
-import { startSignals } from '../outbox/signals/loop.js';
-import { startBackchannelLogout } from '../outbox/back-channel/send.js';
 import { createAdjustableClock } from '../platform/clock.js';
 import { createGuardedFetch } from '../platform/fetch/fetch.js';
 import { newKeyPair } from '../platform/key-pair.js';
@@ -176,17 +171,6 @@ async function close(server: Server): Promise<void> {
     server.closeIdleConnections();
   });
 }
-
-/** What requests have left behind for others, which any process may deliver. */
-const startDeliveries = (deps: Deps): Record<string, Loop> => ({
-  mail: startMailLoop(deps),
-  webhook: startWebhookLoop(deps),
-  backchannel_logout: startBackchannelLogout(deps),
-  provider_revocation: startProviderRevocations(deps),
-  log_stream: startLogStreams(deps),
-  signal: startSignals(deps),
-  events: startEventNumbers(deps),
-});
 
 /** What each process does for itself: what its requests have noted is written, and what they rely on is watched. */
 const startOwnWork = (deps: Deps, upkeep: boolean): Record<string, Loop> => ({

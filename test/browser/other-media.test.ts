@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect } from 'vitest';
 import { setupUrl } from '../../src/domain/users/setup.js';
 import { picture, sharedChromium } from '../support/chromium.js';
 import { startGallery, type Gallery } from '../support/gallery.js';
+import { deviceCodeGrantType } from '../../src/lib/grant-types.js';
 import { addClient } from '../support/data.js';
 import { needs } from '../support/programs.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -195,7 +196,10 @@ describe('in forced colours', () => {
        select environment_id, id, ?, created_at from sessions where environment_id = ? limit 1`,
       [client.id, environment.id],
     );
-    const series = { logins: ['succeeded', 'failed'], tokens: ['authorization_code', 'refresh_token', 'client_credentials'] };
+    const series = {
+      logins: ['succeeded', 'failed'],
+      tokens: ['authorization_code', 'refresh_token', 'client_credentials', deviceCodeGrantType],
+    };
     const rows = Object.entries(series).flatMap(([name, labels]) =>
       labels.map((label, index) => ({ environment_id: environment.id, day: service.clock.now(), name, label, count: 20 - 6 * index })),
     );

@@ -22,12 +22,12 @@ test('without the API of signals the page leads to it, and then no more (specifi
   const { page } = await administratorsPage(chromium, ctx);
   await page.goto(`${service.url}/dashboard/signal_streams`);
   await look(page, 'signals not yet');
-  await page.getByRole('link', { name: 'Make the API of signals' }).click();
+  await page.getByRole('link', { name: 'Create the API of signals' }).click();
   await page.getByRole('button', { name: 'Create API resource' }).click();
   await page.getByText('ssf.manage').first().waitFor();
   await page.goto(`${service.url}/dashboard/signal_streams`);
   await page.getByText('No streams yet').waitFor();
-  expect(await page.getByRole('link', { name: 'Make the API of signals' }).count()).toBe(0);
+  expect(await page.getByRole('link', { name: 'Create the API of signals' }).count()).toBe(0);
 });
 
 test('the signals of a connection are set on its form, and what was refused is on its page', async () => {

@@ -43,11 +43,14 @@ const neverEmpty: ReadonlySet<string> = new Set([
 
 test('an empty list says what is kept there, and leads to the first record where one can be made', async () => {
   const full: string[] = [];
-  for (const { path, empty, create } of presentations) {
+  for (const { path, empty, create, start } of presentations) {
     const { title, button } = emptyOf(await html(listOf(path)));
     expect([path, empty.title.length > 5 && empty.text.length > 20]).toEqual([path, true]);
     if (title === null) full.push(path);
-    else expect([path, title, button]).toEqual([path, empty.title, create ? `${listOf(path)}/new` : null]);
+    else {
+      const first = start ? expect.stringContaining('/dashboard/api_resources/new?identifier=') : create ? `${listOf(path)}/new` : null;
+      expect([path, title, button]).toEqual([path, empty.title, first]);
+    }
   }
   expect(full).toEqual(presentations.map(({ path }) => path).filter((path) => neverEmpty.has(path)));
 });

@@ -1,3 +1,4 @@
+import '../../src/oauth/approvals/page-models.js';
 import '../../src/oauth/device/page-models.js';
 import '../../src/account/recovery-codes-page.js';
 import '../../src/account/totp.js';
@@ -163,6 +164,15 @@ const setupConnection = {
   connection: null,
 };
 
+const asked = {
+  id: '0195e8a2-6f00-7000-8000-000000000151',
+  client_id: 'assistant',
+  name: 'Acme Assistant',
+  binding_message: 'Pay 49.90 EUR to Acme Travel',
+  path: '/approvals/0195e8a2-6f00-7000-8000-000000000151',
+  requested_at: '2026-11-21T09:05:00.000Z',
+  expires_at: '2026-11-21T09:15:00.000Z',
+};
 const account = {
   user: { ...ada, email_verified: true, phone_number_verified: false },
   values: {
@@ -259,6 +269,7 @@ const account = {
       joined_at: '2026-11-02T06:12:00.000Z',
     },
   ],
+  approvals: [asked],
   own_applications: [
     { client_id: 'wiki', name: 'Wiki', logo_uri: null, open_url: 'https://wiki.example/sign-in?iss=https%3A%2F%2Fid.example' },
   ],
@@ -275,13 +286,27 @@ const approval = {
   action: '/device/answer',
   hidden: { question: 'sealed' },
 };
+const elsewhere = {
+  unverified: null,
+  client: { name: 'Acme Assistant', is_agent: true, logo_uri: null, policy_uri: null, tos_uri: null },
+  user: ada,
+  binding_message: asked.binding_message,
+  organization: 'Acme Ltd',
+  scopes: ['openid', 'profile'].map((name) => ({ name, text: scopeText(wordsIn('en'), name) })),
+  ip_address: '203.0.113.7',
+  requested_at: asked.requested_at,
+  expires_at: asked.expires_at,
+  action: asked.path,
+  hidden: {},
+};
 const authorization = {
   is_agent: false,
   logo_uri: null,
   open_url: null,
   access: [{ api: 'Notes', scopes: ['Read your notes'] }],
   details: [],
-  origin: 'person' as 'person' | 'administrator' | 'employer',
+  origin: 'person' as 'person' | 'administrator' | 'employer' | 'approval',
+  approvals: [],
   blocked_by: null as 'person' | 'administrator' | null,
   granted_at: '2026-03-02T10:00:00.000Z',
   last_used_at: '2026-11-20T08:00:00.000Z',
@@ -818,6 +843,7 @@ const samples: Record<string, SamplePage> = {
             { api: null, scopes: ['See your email address'] },
             { api: 'Calendar', scopes: ['Read your appointments', 'Accept and decline invitations for you'] },
           ],
+          approvals: [asked],
         },
         { ...authorization, client_id: 'research', name: 'Research agent', is_agent: true, origin: 'employer' },
         { ...authorization, client_id: 'shopper', name: 'Shopper', is_agent: true, blocked_by: 'person' },
@@ -918,6 +944,19 @@ const samples: Record<string, SamplePage> = {
     },
   },
   'device-approval': { view: 'oauth/device-approval', model: { ...base('Allow Acme TV to access your account?'), ...approval } },
+  approval: { view: 'oauth/approval', model: { ...base('Acme Assistant asks for your approval'), ...elsewhere } },
+  'approval-unverified': {
+    view: 'oauth/approval',
+    model: {
+      ...base('Notes Helper asks for your approval'),
+      ...elsewhere,
+      client: { ...elsewhere.client, name: 'Notes Helper', is_agent: false },
+      unverified: { whose: 'It registered itself on 22 November 2026.', local: false },
+      binding_message: 'Überweisung 12/2026 – Zürich',
+      organization: null,
+      ip_address: null,
+    },
+  },
   'device-approval-elsewhere': {
     view: 'oauth/device-approval',
     model: {

@@ -1393,6 +1393,159 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List approvals */
+        get: operations["list_approvals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read an approval */
+        get: operations["get_approval"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Ends a question that waits: the client gets `expired_token`. */
+        patch: operations["cancel_approval"];
+        trace?: never;
+    };
+    "/api/approvals/{id}/user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whom it asked; none = the hint was nobody’s, or the person wants to hear nothing of the client. */
+        get: operations["get_approval_user"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{id}/relationships/user": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whom it asked; none = the hint was nobody’s, or the person wants to hear nothing of the client. Ids alone. */
+        get: operations["get_approval_user_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{id}/client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which client asked. */
+        get: operations["get_approval_client"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{id}/relationships/client": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which client asked. Ids alone. */
+        get: operations["get_approval_client_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{id}/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. */
+        get: operations["get_approval_environment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/approvals/{id}/relationships/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. Ids alone. */
+        get: operations["get_approval_environment_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/roles": {
         parameters: {
             query?: never;
@@ -7199,6 +7352,40 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "approval.requested": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A client asks a user to approve something elsewhere (CIBA). */
+        post: operations["on_approval_requested"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "approval.decided": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A user approved or refused what a client asked for. */
+        post: operations["on_approval_decided"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "provider_token.lost": {
         parameters: {
             query?: never;
@@ -7616,7 +7803,7 @@ export interface components {
             /** @description Origins (`https://app.example.com`) whose scripts may call the token endpoint, userinfo and revocation (CORS); of a first-party client also the JSON steps of sign-in and account, with the cookies of the person. */
             allowed_origins?: string[];
             /** @description The grant types that it may use at the token endpoint. */
-            grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
+            grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:openid:params:grant-type:ciba" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
             /**
              * @description How it authenticates (RFC 7591 2); `none` for public clients.
              * @enum {string}
@@ -7656,6 +7843,18 @@ export interface components {
             backchannel_logout_uri?: string | null;
             /** @description Whether it needs the `sid` in logout tokens (2.2); they always have it. */
             backchannel_logout_session_required?: boolean;
+            /**
+             * @description How it hears of the answers of people whom it asks elsewhere (CIBA Core 1.0): it asks for them (`poll`), or is told when to (`ping`).
+             * @enum {string}
+             */
+            backchannel_token_delivery_mode?: "poll" | "ping";
+            /** @description Where it is told (CIBA Core 1.0 10.2): https, not inside the network. null = nowhere. */
+            backchannel_client_notification_endpoint?: string | null;
+            /**
+             * @description Whom it may ask elsewhere (CIBA): `known` = people who have allowed it something (the default), `any` = all, without its learning whether there is somebody.
+             * @enum {string}
+             */
+            backchannel_users?: "known" | "any";
             /** @description Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere. */
             initiate_login_uri?: string | null;
             /** @description Whether it acts by itself, as AI agents do: consent pages, lists and mails say so, and the tokens of API resources with `agent_claims`. True for a new client that brings its metadata document, else false. */
@@ -7809,7 +8008,7 @@ export interface components {
             /** @description Origins (`https://app.example.com`) whose scripts may call the token endpoint, userinfo and revocation (CORS); of a first-party client also the JSON steps of sign-in and account, with the cookies of the person. */
             allowed_origins?: string[];
             /** @description The grant types that it may use at the token endpoint. */
-            grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
+            grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:openid:params:grant-type:ciba" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
             /**
              * @description How it authenticates (RFC 7591 2); `none` for public clients.
              * @enum {string}
@@ -7849,6 +8048,18 @@ export interface components {
             backchannel_logout_uri?: string | null;
             /** @description Whether it needs the `sid` in logout tokens (2.2); they always have it. */
             backchannel_logout_session_required?: boolean;
+            /**
+             * @description How it hears of the answers of people whom it asks elsewhere (CIBA Core 1.0): it asks for them (`poll`), or is told when to (`ping`).
+             * @enum {string}
+             */
+            backchannel_token_delivery_mode?: "poll" | "ping";
+            /** @description Where it is told (CIBA Core 1.0 10.2): https, not inside the network. null = nowhere. */
+            backchannel_client_notification_endpoint?: string | null;
+            /**
+             * @description Whom it may ask elsewhere (CIBA): `known` = people who have allowed it something (the default), `any` = all, without its learning whether there is somebody.
+             * @enum {string}
+             */
+            backchannel_users?: "known" | "any";
             /** @description Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere. */
             initiate_login_uri?: string | null;
             /** @description Whether it acts by itself, as AI agents do: consent pages, lists and mails say so, and the tokens of API resources with `agent_claims`. True for a new client that brings its metadata document, else false. */
@@ -8046,7 +8257,7 @@ export interface components {
             /** @description How many clients may register with it; 1 unless given, null = any number. */
             max_uses?: number | null;
             /** @description The grant types that its clients may have; those of sign-in unless given. */
-            grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
+            grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:openid:params:grant-type:ciba" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
             /** @description The scopes that its clients may ask for; null = whatever is on offer. */
             scopes?: string[] | null;
             /** @description Whether its clients are verified: you trust everyone who has it. */
@@ -9291,7 +9502,7 @@ export interface components {
              */
             url: string;
             /** @description Event types by name. `*` stands for all that `GET /api/event_types` lists without a filter, but for `token.issued`; the rest come by name only. */
-            events: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "provider_token.lost")[];
+            events: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "approval.requested" | "approval.decided" | "provider_token.lost")[];
             /** @description For administrators; null = none. */
             description?: string | null;
             /**
@@ -9318,7 +9529,7 @@ export interface components {
              */
             url?: string;
             /** @description Event types by name. `*` stands for all that `GET /api/event_types` lists without a filter, but for `token.issued`; the rest come by name only. */
-            events?: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "provider_token.lost")[];
+            events?: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "approval.requested" | "approval.decided" | "provider_token.lost")[];
             /** @description For administrators; null = none. */
             description?: string | null;
             /**
@@ -9459,6 +9670,13 @@ export interface components {
             unused_client_lifetime?: number | null;
             /** @description How long an authorization lasts that its client does not use, in seconds; the person is told by mail. null = for ever. */
             unused_authorization_lifetime?: number | null;
+            /** @description How long people may answer what clients ask them elsewhere (CIBA), in seconds; a client may ask for less. */
+            approval_lifetime?: number;
+            /**
+             * @description `fresh` = who approves proves who they are anew, by a passkey, or a password and a second factor; `session` = the session does, if its class does.
+             * @enum {string}
+             */
+            approval_confirmation?: "fresh" | "session";
             /**
              * @description Which clients may come without being registered, known by the document at the address that is their `client_id`: none, those of `client_id_metadata_hosts`, all.
              * @enum {string}
@@ -9606,6 +9824,13 @@ export interface components {
             unused_client_lifetime?: number | null;
             /** @description How long an authorization lasts that its client does not use, in seconds; the person is told by mail. null = for ever. */
             unused_authorization_lifetime?: number | null;
+            /** @description How long people may answer what clients ask them elsewhere (CIBA), in seconds; a client may ask for less. */
+            approval_lifetime?: number;
+            /**
+             * @description `fresh` = who approves proves who they are anew, by a passkey, or a password and a second factor; `session` = the session does, if its class does.
+             * @enum {string}
+             */
+            approval_confirmation?: "fresh" | "session";
             /**
              * @description Which clients may come without being registered, known by the document at the address that is their `client_id`: none, those of `client_id_metadata_hosts`, all.
              * @enum {string}
@@ -9758,7 +9983,7 @@ export interface components {
              * @description The mail.
              * @enum {string}
              */
-            name: "register_code" | "account_exists" | "password_reset_code" | "sign_in_code" | "sign_in_elsewhere" | "password_changed" | "password_reset_done" | "email_change_code" | "email_changed" | "account_deletion_requested" | "account_deleted" | "account_kept" | "address_proven" | "account_linked" | "provider_access_lost" | "new_sign_in" | "agent_allowed" | "authorization_ended" | "sign_in_methods" | "primary_domain" | "domain_verified" | "organization_invitation" | "domain_record_missing";
+            name: "register_code" | "account_exists" | "password_reset_code" | "sign_in_code" | "sign_in_elsewhere" | "password_changed" | "password_reset_done" | "email_change_code" | "email_changed" | "account_deletion_requested" | "account_deleted" | "account_kept" | "address_proven" | "account_linked" | "provider_access_lost" | "new_sign_in" | "agent_allowed" | "approval_requested" | "authorization_ended" | "sign_in_methods" | "primary_domain" | "domain_verified" | "organization_invitation" | "domain_record_missing";
             /** @description The language of its readers, a tag (BCP 47) such as `de` or `pt-BR`; null = people whose language has no template. */
             locale?: string | null;
             /** @description The subject: variables, but neither codes nor addresses. */
@@ -10680,6 +10905,30 @@ export interface components {
             /** Format: date-time */
             deprovisioned_at: string;
         };
+        approval_requested_data: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            user_id: string;
+            client_id: string;
+            binding_message: string | null;
+            scopes: string[];
+            approval_url: string;
+            /** Format: date-time */
+            expires_at: string;
+        };
+        approval_decided_data: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            user_id: string;
+            client_id: string;
+            /** @enum {string} */
+            decision: "approved" | "refused";
+            muted: boolean;
+            /** Format: date-time */
+            decided_at: string;
+        };
         provider_token_lost_data: {
             /** Format: uuid */
             id: string;
@@ -11493,10 +11742,10 @@ export interface components {
             id: string;
             attributes: {
                 /**
-                 * @description Who allowed it: the `person` by a consent, an `administrator` by `first_party` or a client grant, the `employer` by an identity assertion of an organization’s connection.
+                 * @description Who allowed it: the `person` by a consent, an `administrator` by `first_party` or a client grant, the `employer` by an identity assertion of an organization’s connection, the person elsewhere by an `approval` (CIBA).
                  * @enum {string}
                  */
-                origin?: "person" | "administrator" | "employer";
+                origin?: "person" | "administrator" | "employer" | "approval";
                 /**
                  * @description `blocked`: the client gets nothing of the person any more.
                  * @enum {string}
@@ -11798,6 +12047,13 @@ export interface components {
                 unused_client_lifetime?: number | null;
                 /** @description How long an authorization lasts that its client does not use, in seconds; the person is told by mail. null = for ever. */
                 unused_authorization_lifetime?: number | null;
+                /** @description How long people may answer what clients ask them elsewhere (CIBA), in seconds; a client may ask for less. */
+                approval_lifetime?: number;
+                /**
+                 * @description `fresh` = who approves proves who they are anew, by a passkey, or a password and a second factor; `session` = the session does, if its class does.
+                 * @enum {string}
+                 */
+                approval_confirmation?: "fresh" | "session";
                 /**
                  * @description Which clients may come without being registered, known by the document at the address that is their `client_id`: none, those of `client_id_metadata_hosts`, all.
                  * @enum {string}
@@ -12532,7 +12788,7 @@ export interface components {
                 /** @description Origins (`https://app.example.com`) whose scripts may call the token endpoint, userinfo and revocation (CORS); of a first-party client also the JSON steps of sign-in and account, with the cookies of the person. */
                 allowed_origins?: string[];
                 /** @description The grant types that it may use at the token endpoint. */
-                grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
+                grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:openid:params:grant-type:ciba" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
                 /**
                  * @description How it authenticates (RFC 7591 2); `none` for public clients.
                  * @enum {string}
@@ -12572,6 +12828,18 @@ export interface components {
                 backchannel_logout_uri?: string | null;
                 /** @description Whether it needs the `sid` in logout tokens (2.2); they always have it. */
                 backchannel_logout_session_required?: boolean;
+                /**
+                 * @description How it hears of the answers of people whom it asks elsewhere (CIBA Core 1.0): it asks for them (`poll`), or is told when to (`ping`).
+                 * @enum {string}
+                 */
+                backchannel_token_delivery_mode?: "poll" | "ping";
+                /** @description Where it is told (CIBA Core 1.0 10.2): https, not inside the network. null = nowhere. */
+                backchannel_client_notification_endpoint?: string | null;
+                /**
+                 * @description Whom it may ask elsewhere (CIBA): `known` = people who have allowed it something (the default), `any` = all, without its learning whether there is somebody.
+                 * @enum {string}
+                 */
+                backchannel_users?: "known" | "any";
                 /** @description Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere. */
                 initiate_login_uri?: string | null;
                 /** @description Whether it acts by itself, as AI agents do: consent pages, lists and mails say so, and the tokens of API resources with `agent_claims`. True for a new client that brings its metadata document, else false. */
@@ -12868,6 +13136,141 @@ export interface components {
                 id: string;
             }[];
             data: components["schemas"]["authorization"];
+        };
+        approval_list: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self: string;
+                /** Format: uri-reference */
+                first: string;
+                prev: string | null;
+                next: string | null;
+                /** Format: uri-reference */
+                describedby: string;
+            };
+            data: components["schemas"]["approval"][];
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            meta: {
+                page: {
+                    size: number;
+                };
+            };
+        };
+        /** @description What clients asked people for who were elsewhere (CIBA), and what came of it; kept for 30 days after it expired. */
+        approval: {
+            /** @constant */
+            type: "approval";
+            /** Format: uuid */
+            id: string;
+            attributes: {
+                /** @description What the client said that it was about; null = nothing. */
+                binding_message?: string | null;
+                /** @description What it asked for. */
+                scopes?: string[];
+                /** @description The class that the person proved; null = it was not approved. */
+                acr?: string | null;
+                /**
+                 * @description `expired`: nobody answered in time, or it was cancelled.
+                 * @enum {string}
+                 */
+                status?: "pending" | "approved" | "refused" | "expired";
+                /** @description Whether the person refused, and does not want to be asked for a day. */
+                muted?: boolean;
+                /** @description When the person answered; null = not at all. */
+                decided_at?: string | null;
+                /**
+                 * Format: date-time
+                 * @description Until when it can be answered, and the answer fetched.
+                 */
+                expires_at?: string;
+                /**
+                 * Format: date-time
+                 * @description When it was made.
+                 */
+                created_at?: string;
+                /**
+                 * Format: date-time
+                 * @description When it last changed; at first the same as created_at.
+                 */
+                updated_at?: string;
+            };
+            relationships?: {
+                /** @description Whom it asked; none = the hint was nobody’s, or the person wants to hear nothing of the client. */
+                user?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "user";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+                /** @description Which client asked. */
+                client?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "client";
+                        id: string;
+                    } | null;
+                };
+                /** @description The environment that it belongs to. */
+                environment?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "environment";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+            };
+            links?: {
+                /** Format: uri-reference */
+                self: string;
+            };
+            meta: {
+                version: number;
+            };
+        };
+        approval_document: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self?: string;
+                /** Format: uri-reference */
+                describedby?: string;
+            };
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            data: components["schemas"]["approval"];
         };
         role_document: {
             jsonapi: {
@@ -13230,7 +13633,7 @@ export interface components {
                     /** @description Origins (`https://app.example.com`) whose scripts may call the token endpoint, userinfo and revocation (CORS); of a first-party client also the JSON steps of sign-in and account, with the cookies of the person. */
                     allowed_origins?: string[];
                     /** @description The grant types that it may use at the token endpoint. */
-                    grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
+                    grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:openid:params:grant-type:ciba" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
                     /**
                      * @description How it authenticates (RFC 7591 2); `none` for public clients.
                      * @enum {string}
@@ -13270,6 +13673,18 @@ export interface components {
                     backchannel_logout_uri?: string | null;
                     /** @description Whether it needs the `sid` in logout tokens (2.2); they always have it. */
                     backchannel_logout_session_required?: boolean;
+                    /**
+                     * @description How it hears of the answers of people whom it asks elsewhere (CIBA Core 1.0): it asks for them (`poll`), or is told when to (`ping`).
+                     * @enum {string}
+                     */
+                    backchannel_token_delivery_mode?: "poll" | "ping";
+                    /** @description Where it is told (CIBA Core 1.0 10.2): https, not inside the network. null = nowhere. */
+                    backchannel_client_notification_endpoint?: string | null;
+                    /**
+                     * @description Whom it may ask elsewhere (CIBA): `known` = people who have allowed it something (the default), `any` = all, without its learning whether there is somebody.
+                     * @enum {string}
+                     */
+                    backchannel_users?: "known" | "any";
                     /** @description Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere. */
                     initiate_login_uri?: string | null;
                     /** @description Whether it acts by itself, as AI agents do: consent pages, lists and mails say so, and the tokens of API resources with `agent_claims`. True for a new client that brings its metadata document, else false. */
@@ -13596,7 +14011,7 @@ export interface components {
                     /** @description Origins (`https://app.example.com`) whose scripts may call the token endpoint, userinfo and revocation (CORS); of a first-party client also the JSON steps of sign-in and account, with the cookies of the person. */
                     allowed_origins?: string[];
                     /** @description The grant types that it may use at the token endpoint. */
-                    grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
+                    grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:openid:params:grant-type:ciba" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
                     /**
                      * @description How it authenticates (RFC 7591 2); `none` for public clients.
                      * @enum {string}
@@ -13636,6 +14051,18 @@ export interface components {
                     backchannel_logout_uri?: string | null;
                     /** @description Whether it needs the `sid` in logout tokens (2.2); they always have it. */
                     backchannel_logout_session_required?: boolean;
+                    /**
+                     * @description How it hears of the answers of people whom it asks elsewhere (CIBA Core 1.0): it asks for them (`poll`), or is told when to (`ping`).
+                     * @enum {string}
+                     */
+                    backchannel_token_delivery_mode?: "poll" | "ping";
+                    /** @description Where it is told (CIBA Core 1.0 10.2): https, not inside the network. null = nowhere. */
+                    backchannel_client_notification_endpoint?: string | null;
+                    /**
+                     * @description Whom it may ask elsewhere (CIBA): `known` = people who have allowed it something (the default), `any` = all, without its learning whether there is somebody.
+                     * @enum {string}
+                     */
+                    backchannel_users?: "known" | "any";
                     /** @description Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere. */
                     initiate_login_uri?: string | null;
                     /** @description Whether it acts by itself, as AI agents do: consent pages, lists and mails say so, and the tokens of API resources with `agent_claims`. True for a new client that brings its metadata document, else false. */
@@ -14478,7 +14905,7 @@ export interface components {
                 /** @description How many clients may register with it; 1 unless given, null = any number. */
                 max_uses?: number | null;
                 /** @description The grant types that its clients may have; those of sign-in unless given. */
-                grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
+                grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:openid:params:grant-type:ciba" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
                 /** @description The scopes that its clients may ask for; null = whatever is on offer. */
                 scopes?: string[] | null;
                 /** @description Whether its clients are verified: you trust everyone who has it. */
@@ -14552,7 +14979,7 @@ export interface components {
                     /** @description How many clients may register with it; 1 unless given, null = any number. */
                     max_uses?: number | null;
                     /** @description The grant types that its clients may have; those of sign-in unless given. */
-                    grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
+                    grant_types?: ("authorization_code" | "client_credentials" | "refresh_token" | "urn:ietf:params:oauth:grant-type:device_code" | "urn:openid:params:grant-type:ciba" | "urn:ietf:params:oauth:grant-type:token-exchange" | "urn:ietf:params:oauth:grant-type:jwt-bearer" | "urn:ietf:params:oauth:grant-type:jwt-dpop")[];
                     /** @description The scopes that its clients may ask for; null = whatever is on offer. */
                     scopes?: string[] | null;
                     /** @description Whether its clients are verified: you trust everyone who has it. */
@@ -18451,7 +18878,7 @@ export interface components {
                  * @description The mail.
                  * @enum {string}
                  */
-                name?: "register_code" | "account_exists" | "password_reset_code" | "sign_in_code" | "sign_in_elsewhere" | "password_changed" | "password_reset_done" | "email_change_code" | "email_changed" | "account_deletion_requested" | "account_deleted" | "account_kept" | "address_proven" | "account_linked" | "provider_access_lost" | "new_sign_in" | "agent_allowed" | "authorization_ended" | "sign_in_methods" | "primary_domain" | "domain_verified" | "organization_invitation" | "domain_record_missing";
+                name?: "register_code" | "account_exists" | "password_reset_code" | "sign_in_code" | "sign_in_elsewhere" | "password_changed" | "password_reset_done" | "email_change_code" | "email_changed" | "account_deletion_requested" | "account_deleted" | "account_kept" | "address_proven" | "account_linked" | "provider_access_lost" | "new_sign_in" | "agent_allowed" | "approval_requested" | "authorization_ended" | "sign_in_methods" | "primary_domain" | "domain_verified" | "organization_invitation" | "domain_record_missing";
                 /** @description The language of its readers, a tag (BCP 47) such as `de` or `pt-BR`; null = people whose language has no template. */
                 locale?: string | null;
                 /** @description The subject: variables, but neither codes nor addresses. */
@@ -18740,7 +19167,7 @@ export interface components {
                  * @description Where on the way it was refused.
                  * @enum {string}
                  */
-                step?: "pushed_authorization_request" | "authorize" | "provider" | "consent" | "device_authorization" | "token";
+                step?: "pushed_authorization_request" | "authorize" | "provider" | "consent" | "device_authorization" | "backchannel_authentication" | "token";
                 /**
                  * @description narrowed: it went on, with less of the scope than was asked for.
                  * @enum {string}
@@ -18758,7 +19185,7 @@ export interface components {
                     /** Format: date-time */
                     at: string;
                     /** @enum {string} */
-                    step: "pushed_authorization_request" | "authorize" | "provider" | "consent" | "device_authorization" | "token";
+                    step: "pushed_authorization_request" | "authorize" | "provider" | "consent" | "device_authorization" | "backchannel_authentication" | "token";
                     /** @enum {string} */
                     outcome: "accepted" | "narrowed" | "refused";
                     rule: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "details_not_taken" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_provider_grant" | "provider_access_missing" | "provider_away" | "no_outbound_grant" | "outbound_scope_not_granted" | "outbound_grant_for_others" | "device_code_expired" | "rate_limited" | "refused") | null;
@@ -20577,7 +21004,7 @@ export interface operations {
                 /** @description Of one of these clients (ids). Several mean any of them. */
                 "filter[client]"?: string[];
                 /** @description Allowed by one of these. Several mean any of them. */
-                "filter[origin]"?: ("person" | "administrator" | "employer")[];
+                "filter[origin]"?: ("person" | "administrator" | "employer" | "approval")[];
                 /** @description Active or blocked. Several mean any of them. */
                 "filter[status]"?: ("active" | "blocked")[];
                 /** @description Not used since this time. Several mean any of them. */
@@ -20843,7 +21270,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -21316,7 +21743,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -21613,7 +22040,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -22093,7 +22520,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -22597,7 +23024,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -22993,7 +23420,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -23230,7 +23657,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -23614,7 +24041,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -23731,7 +24158,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -23853,7 +24280,7 @@ export interface operations {
                 /** @description Of one of these clients (ids). Several mean any of them. */
                 "filter[client]"?: string[];
                 /** @description Allowed by one of these. Several mean any of them. */
-                "filter[origin]"?: ("person" | "administrator" | "employer")[];
+                "filter[origin]"?: ("person" | "administrator" | "employer" | "approval")[];
                 /** @description Active or blocked. Several mean any of them. */
                 "filter[status]"?: ("active" | "blocked")[];
                 /** @description Not used since this time. Several mean any of them. */
@@ -24217,7 +24644,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -24334,7 +24761,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -24396,6 +24823,517 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The id of an authorization. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "environment";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    list_approvals: {
+        parameters: {
+            query?: {
+                /** @description To one of these users (ids). Several mean any of them. */
+                "filter[user]"?: string[];
+                /** @description Of one of these clients (ids). Several mean any of them. */
+                "filter[client]"?: string[];
+                /** @description What came of it. Several mean any of them. */
+                "filter[status]"?: ("pending" | "approved" | "refused" | "expired")[];
+                /** @description When the client asked. */
+                "filter[created_at][gte]"?: string;
+                /** @description When the client asked. */
+                "filter[created_at][gt]"?: string;
+                /** @description When the client asked. */
+                "filter[created_at][lt]"?: string;
+                /** @description When the client asked. */
+                "filter[created_at][lte]"?: string;
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters; or by one of updated_at without filters, or with a range of that field alone; or narrow the list by filter[user] or filter[client]. */
+                sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at")[];
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[approval]"?: ("binding_message" | "scopes" | "acr" | "status" | "muted" | "decided_at" | "expires_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["approval_list"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_approval: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[approval]"?: ("binding_message" | "scopes" | "acr" | "status" | "muted" | "decided_at" | "expires_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an approval. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The resource. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["approval_document"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    cancel_approval: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
+                /** @description Only these fields. */
+                "fields[approval]"?: ("binding_message" | "scopes" | "acr" | "status" | "muted" | "decided_at" | "expires_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an approval. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As it is now. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["approval_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_approval_user: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("roles" | "identities" | "provider_tokens" | "authorizations" | "consents" | "roles.permissions" | "roles.permissions.api_resource" | "roles.permissions.roles" | "identities.user" | "identities.connection" | "identities.user.roles" | "identities.user.identities" | "identities.user.provider_tokens" | "identities.user.authorizations" | "identities.user.consents" | "identities.connection.organization" | "provider_tokens.user" | "provider_tokens.client" | "provider_tokens.connection" | "provider_tokens.user.roles" | "provider_tokens.user.identities" | "provider_tokens.user.provider_tokens" | "provider_tokens.user.authorizations" | "provider_tokens.user.consents" | "provider_tokens.client.owner" | "provider_tokens.client.client_grants" | "provider_tokens.client.federated_credentials" | "provider_tokens.client.connections" | "provider_tokens.connection.organization" | "authorizations.user" | "authorizations.client" | "authorizations.user.roles" | "authorizations.user.identities" | "authorizations.user.provider_tokens" | "authorizations.user.authorizations" | "authorizations.user.consents" | "authorizations.client.owner" | "authorizations.client.client_grants" | "authorizations.client.federated_credentials" | "authorizations.client.connections" | "consents.user" | "consents.client" | "consents.user.roles" | "consents.user.identities" | "consents.user.provider_tokens" | "consents.user.authorizations" | "consents.user.consents" | "consents.client.owner" | "consents.client.client_grants" | "consents.client.federated_credentials" | "consents.client.connections")[];
+                /** @description Only these fields. */
+                "fields[user]"?: ("email" | "email_verified" | "first_name" | "last_name" | "middle_name" | "nickname" | "preferred_username" | "profile" | "picture" | "website" | "gender" | "birthdate" | "zoneinfo" | "locale" | "phone_number" | "phone_number_verified" | "address" | "external_id" | "metadata" | "pending_migration" | "full_name" | "status" | "has_password" | "password_changed_at" | "last_login_at" | "login_count" | "two_step_enabled" | "authenticator_kinds" | "recovery_codes_left" | "deletion_due_at" | "created_at" | "updated_at" | "roles" | "sessions" | "identities" | "provider_tokens" | "authorizations" | "consents" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an approval. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["user"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_approval_user_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an approval. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "user";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_approval_client: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
+                /** @description Only these fields. */
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an approval. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["client"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_approval_client_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an approval. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "client";
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_approval_environment: {
+        parameters: {
+            query?: {
+                /** @description Only these fields. */
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an approval. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["environment"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_approval_environment_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an approval. */
                 id: string;
             };
             cookie?: never;
@@ -25218,7 +26156,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -25819,7 +26757,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -25965,7 +26903,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -26013,7 +26951,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -26061,7 +26999,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -26141,7 +27079,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -26191,7 +27129,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -26235,7 +27173,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -26279,7 +27217,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -27212,7 +28150,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -27566,7 +28504,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -27803,7 +28741,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -28095,7 +29033,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -28560,7 +29498,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -28912,7 +29850,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -29147,7 +30085,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -29876,7 +30814,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -30350,7 +31288,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -30702,7 +31640,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -30944,7 +31882,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -31298,7 +32236,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -31895,7 +32833,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -32459,7 +33397,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -32813,7 +33751,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -33050,7 +33988,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -34060,7 +34998,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -35015,7 +35953,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -35620,7 +36558,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -35857,7 +36795,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -36493,7 +37431,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -37174,7 +38112,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -37953,7 +38891,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -38503,7 +39441,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -39009,7 +39947,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -39123,7 +40061,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -39243,7 +40181,7 @@ export interface operations {
                 /** @description Enabled or disabled. Several mean any of them. */
                 "filter[status]"?: ("enabled" | "disabled")[];
                 /** @description Subscribes to one of these by name. Several mean any of them. */
-                "filter[events]"?: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "provider_token.lost")[];
+                "filter[events]"?: ("*" | "user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "approval.requested" | "approval.decided" | "provider_token.lost")[];
                 /** @description Name or URL holds each of these words, in any case; words of one or two characters are what a word begins with. Or the whole id. */
                 "filter[search]"?: string;
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
@@ -39605,7 +40543,7 @@ export interface operations {
                 /** @description What became of it. Several mean any of them. */
                 "filter[status]"?: ("pending" | "retrying" | "succeeded" | "failed")[];
                 /** @description Of one of these event types. Several mean any of them. */
-                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "provider_token.lost")[];
+                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "approval.requested" | "approval.decided" | "provider_token.lost")[];
                 /** @description Of one of these events. Several mean any of them. */
                 "filter[event_id]"?: string[];
                 /** @description What caused it. Several mean any of them. */
@@ -39740,7 +40678,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -39862,7 +40800,7 @@ export interface operations {
                 /** @description What became of it. Several mean any of them. */
                 "filter[status]"?: ("pending" | "retrying" | "succeeded" | "failed")[];
                 /** @description Of one of these event types. Several mean any of them. */
-                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "provider_token.lost")[];
+                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "webhook.test" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "approval.requested" | "approval.decided" | "provider_token.lost")[];
                 /** @description Of one of these events. Several mean any of them. */
                 "filter[event_id]"?: string[];
                 /** @description What caused it. Several mean any of them. */
@@ -40253,7 +41191,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -40371,7 +41309,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description About one of these kinds of record; with those that a webhook gets by name only. Several mean any of them. */
-                "filter[group]"?: ("user" | "role" | "permission" | "client" | "token" | "signing_key" | "environment" | "custom_domain" | "webhook" | "session" | "login" | "password" | "authenticator" | "agents" | "connection" | "organizations" | "provider_token")[];
+                "filter[group]"?: ("user" | "role" | "permission" | "client" | "token" | "signing_key" | "environment" | "custom_domain" | "webhook" | "session" | "login" | "password" | "authenticator" | "agents" | "connection" | "organizations" | "approval" | "provider_token")[];
                 /** @description The order, most important first; `-` for descending. name unless given. */
                 sort?: ("name" | "-name")[];
                 /** @description Only these fields. */
@@ -40465,7 +41403,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Of one of these event types. Several mean any of them. */
-                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "provider_token.lost")[];
+                "filter[event_type]"?: ("user.created" | "user.registered" | "user.updated" | "user.password_reset" | "user.password_changed" | "role.created" | "role.updated" | "permission.created" | "permission.updated" | "client.registered" | "client.updated" | "token.issued" | "signing_key.generated" | "signing_key.deactivated" | "environment.updated" | "custom_domain.created" | "custom_domain.deleted" | "user.deleted" | "user.blocked" | "user.unblocked" | "session.created" | "session.revoked" | "login.succeeded" | "login.failed" | "password.changed" | "authenticator.created" | "authenticator.deleted" | "client.created" | "client.deleted" | "authorization.revoked" | "connection.created" | "connection.updated" | "connection.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_membership.created" | "organization_membership.updated" | "organization_membership.deleted" | "organization_invitation.created" | "organization_invitation.accepted" | "organization_domain.verified" | "directory.user_provisioned" | "directory.user_deprovisioned" | "approval.requested" | "approval.decided" | "provider_token.lost")[];
                 /** @description The order, most important first; `-` for descending. -position unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by position, with any filters. */
                 sort?: ("position" | "-position")[];
                 /** @description Only these fields. */
@@ -40561,7 +41499,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -40905,7 +41843,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -41205,7 +42143,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -41329,7 +42267,7 @@ export interface operations {
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
                 sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name")[];
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -41375,7 +42313,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path?: never;
@@ -41421,7 +42359,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -41499,7 +42437,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -41813,7 +42751,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -42043,7 +42981,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -42161,7 +43099,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description One of these events. Several mean any of them. */
-                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "authorization.revoked" | "authorization.blocked" | "authorization.unblocked" | "authorization.expired" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "assertion.issued" | "assertion.redeemed" | "provider_token.handed_out" | "assertion.refused" | "signal.received" | "signal.refused" | "assertion.replayed" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
+                "filter[event]"?: ("login.succeeded" | "session.confirmed" | "login.failed" | "administrator.new_device" | "account.locked" | "password.changed" | "passcode.budget_half_used" | "passcode.budget_used_up" | "recovery.requested" | "recovery.failed" | "address.proven" | "address.changed" | "account.deletion_requested" | "account.deletion_cancelled" | "account.deleted" | "recovery.completed" | "identity.linked" | "identity.link_failed" | "identity.unlinked" | "authenticator.created" | "authenticator.removed" | "authenticator.reset" | "authenticator.imported" | "two_step.changed" | "consent.given" | "consent.denied" | "consent.withdrawn" | "authorization.revoked" | "authorization.blocked" | "authorization.unblocked" | "authorization.expired" | "device.approved" | "device.denied" | "device.guesses_refused" | "role.assigned" | "role.withdrawn" | "permission.changed" | "signing_key.changed" | "user_export.taken" | "client_secret.rotated" | "client_credential.changed" | "client_tokens.revoked" | "security_setting.changed" | "config.applied" | "secret_key.changed" | "client.authentication_failed" | "directory.user_provisioned" | "directory.user_linked" | "directory.user_deprovisioned" | "directory.group_changed" | "directory.authentication_failed" | "organization_member.added" | "organization_member.changed" | "organization_member.removed" | "invitation.sent" | "invitation.accepted" | "invitation.revoked" | "authorization_code.reused" | "refresh_token.reused" | "token.impersonated" | "assertion.issued" | "assertion.redeemed" | "approval.decided" | "provider_token.handed_out" | "assertion.refused" | "signal.received" | "signal.refused" | "assertion.replayed" | "client.removed_unused" | "webhook.target_blocked" | "management.denied")[];
                 /** @description One of these severities. Several mean any of them. */
                 "filter[severity]"?: ("info" | "warning" | "critical")[];
                 /** @description Done, denied, or failed. Several mean any of them. */
@@ -42271,7 +43209,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -42695,7 +43633,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -43037,7 +43975,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -43154,7 +44092,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -43272,7 +44210,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The mail. Several mean any of them. */
-                "filter[name]"?: ("register_code" | "account_exists" | "password_reset_code" | "sign_in_code" | "sign_in_elsewhere" | "password_changed" | "password_reset_done" | "email_change_code" | "email_changed" | "account_deletion_requested" | "account_deleted" | "account_kept" | "address_proven" | "account_linked" | "provider_access_lost" | "new_sign_in" | "agent_allowed" | "authorization_ended" | "sign_in_methods" | "primary_domain" | "domain_verified" | "organization_invitation" | "domain_record_missing")[];
+                "filter[name]"?: ("register_code" | "account_exists" | "password_reset_code" | "sign_in_code" | "sign_in_elsewhere" | "password_changed" | "password_reset_done" | "email_change_code" | "email_changed" | "account_deletion_requested" | "account_deleted" | "account_kept" | "address_proven" | "account_linked" | "provider_access_lost" | "new_sign_in" | "agent_allowed" | "approval_requested" | "authorization_ended" | "sign_in_methods" | "primary_domain" | "domain_verified" | "organization_invitation" | "domain_record_missing")[];
                 /** @description The language. Several mean any of them. */
                 "filter[locale]"?: string[];
                 /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
@@ -43538,7 +44476,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -43880,7 +44818,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -44172,7 +45110,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -44296,7 +45234,7 @@ export interface operations {
                 /** @description Refused by one of these rules. Several mean any of them. */
                 "filter[rule]"?: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "details_not_taken" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_provider_grant" | "provider_access_missing" | "provider_away" | "no_outbound_grant" | "outbound_scope_not_granted" | "outbound_grant_for_others" | "device_code_expired" | "rate_limited" | "refused")[];
                 /** @description Refused at one of these steps. Several mean any of them. */
-                "filter[step]"?: ("pushed_authorization_request" | "authorize" | "provider" | "consent" | "device_authorization" | "token")[];
+                "filter[step]"?: ("pushed_authorization_request" | "authorize" | "provider" | "consent" | "device_authorization" | "backchannel_authentication" | "token")[];
                 /** @description When. */
                 "filter[occurred_at][gte]"?: string;
                 /** @description When. */
@@ -44404,7 +45342,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -44521,7 +45459,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these fields. */
-                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
             };
             header?: never;
             path: {
@@ -47633,6 +48571,120 @@ export interface operations {
                     /** Format: uuid */
                     environment_id: string;
                     data: components["schemas"]["directory_user_deprovisioned_data"];
+                };
+            };
+        };
+        responses: {
+            /** @description Nobody listens here any more: the webhook is disabled. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or no answer within 10 s, counts as failed and is tried again up to 5 times. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_approval_requested: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "approval.requested",
+                 *       "event_id": "0195e8a2-7115-7000-8000-000000000201",
+                 *       "timestamp": "2026-03-14T09:26:53.589Z",
+                 *       "environment_id": "0195e8a2-6f00-7000-8000-000000000001",
+                 *       "data": {
+                 *         "id": "0195e8a2-6f00-7000-8000-000000000151",
+                 *         "user_id": "0195e8a2-6f00-7000-8000-0000000000a1",
+                 *         "client_id": "acme-assistant",
+                 *         "binding_message": "Pay 49.90 EUR to Acme Travel",
+                 *         "scopes": [
+                 *           "openid",
+                 *           "payments:create"
+                 *         ],
+                 *         "approval_url": "https://id.example.com/approvals/0195e8a2-6f00-7000-8000-000000000151",
+                 *         "expires_at": "2026-03-14T09:36:53.589Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    event: "approval.requested";
+                    /** Format: uuid */
+                    event_id: string;
+                    /** Format: date-time */
+                    timestamp: string;
+                    /** Format: uuid */
+                    environment_id: string;
+                    data: components["schemas"]["approval_requested_data"];
+                };
+            };
+        };
+        responses: {
+            /** @description Nobody listens here any more: the webhook is disabled. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, or no answer within 10 s, counts as failed and is tried again up to 5 times. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_approval_decided: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "event": "approval.decided",
+                 *       "event_id": "0195e8a2-7115-7000-8000-000000000201",
+                 *       "timestamp": "2026-03-14T09:26:53.589Z",
+                 *       "environment_id": "0195e8a2-6f00-7000-8000-000000000001",
+                 *       "data": {
+                 *         "id": "0195e8a2-6f00-7000-8000-000000000151",
+                 *         "user_id": "0195e8a2-6f00-7000-8000-0000000000a1",
+                 *         "client_id": "acme-assistant",
+                 *         "decision": "approved",
+                 *         "muted": false,
+                 *         "decided_at": "2026-03-14T09:27:30.120Z"
+                 *       }
+                 *     }
+                 */
+                "application/json": {
+                    /** @constant */
+                    event: "approval.decided";
+                    /** Format: uuid */
+                    event_id: string;
+                    /** Format: date-time */
+                    timestamp: string;
+                    /** Format: uuid */
+                    environment_id: string;
+                    data: components["schemas"]["approval_decided_data"];
                 };
             };
         };

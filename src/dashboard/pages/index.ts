@@ -1,6 +1,7 @@
 import type { Presentation } from '../parts/records/presentation.js';
 import { apiResourcesPresentation } from './apis/api-resources.js';
 import { clientGrantsPresentation } from './apis/client-grants.js';
+import { approvalsPresentation } from './agents/approvals.js';
 import { externalServersPresentation } from './agents/external-servers.js';
 import { outboundGrantsPresentation } from './agents/outbound-grants.js';
 import { providerGrantsPresentation } from './agents/provider-grants.js';
@@ -47,6 +48,7 @@ export const presentations: readonly Presentation[] = [
   providerTokensPresentation,
   consentsPresentation,
   authorizationsPresentation,
+  approvalsPresentation,
   userImportsPresentation,
   userExportsPresentation,
   organizationsPresentation,

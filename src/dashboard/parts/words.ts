@@ -71,6 +71,7 @@ export const terms = {
   deliveries: 'Deliveries',
   deletion_of_the_account_canceled: 'Deletion of the account canceled',
   description: 'Description',
+  ciba: 'Approval elsewhere (CIBA)',
   device_authorization: 'Device authorization',
   diagnostics: 'Diagnostics',
   disabled: 'Disabled',

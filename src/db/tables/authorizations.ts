@@ -4,7 +4,7 @@ import { runSystem } from '../system.js';
 import type { Detail } from '../../lib/authorization-details.js';
 import type { ClientRow } from './clients.js';
 
-export const authorizationOrigins = ['person', 'administrator', 'employer'] as const;
+export const authorizationOrigins = ['person', 'administrator', 'employer', 'approval'] as const;
 
 /** Who blocked it, and who alone may let it in again: an administrator may lift either. */
 export const blockers = ['person', 'administrator'] as const;
@@ -15,7 +15,7 @@ export type AuthorizationRow = {
   id: string;
   user_id: string;
   client_id: string;
-  /** Who allowed it: the person by a consent, an administrator by making it first-party or by its grants, the employer by an assertion. */
+  /** Who allowed it: the person by a consent, an administrator by making it first-party or by its grants, the employer by an assertion, the person elsewhere by an approval (CIBA). */
   origin: (typeof authorizationOrigins)[number];
   resource_scopes: Record<string, string[]>;
   blocked_at: Date | null;

@@ -4,6 +4,7 @@ import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 import type { Branding, requiredAcrs } from './environments.js';
+import type { BackchannelColumns } from './backchannel_columns.js';
 import type { SamlColumns } from './saml_columns.js';
 
 /** How a client proves who it is at the token endpoint (RFC 7591 2). */
@@ -40,7 +41,7 @@ export const applicationTypes = ['web', 'spa', 'native', 'machine', 'saml'] as c
 export const organizationUsages = ['deny', 'allow', 'require'] as const;
 
 /** A row of `clients`; its id is the `client_id`. Lifetimes in seconds, null = the environment's. */
-export type ClientRow = SamlColumns & {
+export type ClientRow = BackchannelColumns & SamlColumns & {
   environment_id: string;
   id: string;
   name: string;

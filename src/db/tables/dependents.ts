@@ -38,6 +38,7 @@ const dependents = {
       from: `authenticators a where a.environment_id = $1 and a.user_id = $2::uuid and a.status = 'active' and a.kind <> 'recovery_codes'`,
     },
     devices: { from: `devices d where d.environment_id = $1 and d.user_id = $2::uuid and d.expires_at > $3` },
+    approvals: rowsBy('approvals', 'user_id'),
     authorizations: rowsBy('authorizations', 'user_id'),
     consents: rowsBy('consents', 'user_id'),
     provider_tokens: rowsBy('provider_tokens', 'user_id'),
@@ -75,6 +76,7 @@ const dependents = {
   },
   clients: {
     client_grants: rowsBy('client_grants', 'client_id', '$2'),
+    approvals: rowsBy('approvals', 'client_id', '$2'),
     authorizations: rowsBy('authorizations', 'client_id', '$2'),
     consents: rowsBy('consents', 'client_id', '$2'),
     federated_credentials: rowsBy('federated_credentials', 'client_id', '$2'),

@@ -3,13 +3,15 @@ import { remove, run, table, type Scope, type Statement } from '../scope.js';
 import { runSystem } from '../system.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 
-/** A row of `device_codes` (RFC 8628): a device waits until a person answers for it. */
+/** A row of `device_codes`: a device (RFC 8628), or a client that asked a person elsewhere (CIBA Core 1.0), waits until a person answers. */
 export type DeviceCodeRow = {
   environment_id: string;
   /** Of the code that the device holds. */
   digest: Buffer;
-  /** Of the code that the person types, keyed. */
-  user_code_digest: Buffer;
+  /** Of the code that the person types, keyed; null where nothing is typed. */
+  user_code_digest: Buffer | null;
+  /** What the person is asked on a page of its own (CIBA); null: the person types the code of a device. */
+  approval_id: string | null;
   client_id: string;
   scope: string;
   resource: string | null;
@@ -65,7 +67,7 @@ export async function insertDeviceCode(scope: Scope, row: NewDeviceCode): Promis
 /** A code as the device that asks about it finds it. */
 export type PolledDeviceCode = Pick<
   DeviceCodeRow,
-  'client_id' | 'resource' | 'organization_id' | 'answered_at' | 'approved' | 'used_at' | 'expires_at'
+  'client_id' | 'approval_id' | 'resource' | 'organization_id' | 'answered_at' | 'approved' | 'used_at' | 'expires_at'
 > & {
   /** The question came before its time; from now on the device waits longer. Never so once there is an answer. */
   too_soon: boolean;
@@ -107,7 +109,7 @@ const pollText = (once: boolean) => `
         ${once ? 'and exists (select 1 from proof)' : ''}
       returning d.polled_too_soon
     )
-    select c.client_id, c.resource, c.organization_id, c.answered_at, c.approved, c.used_at, c.expires_at, coalesce(p.polled_too_soon, false) as too_soon
+    select c.client_id, c.approval_id, c.resource, c.organization_id, c.answered_at, c.approved, c.used_at, c.expires_at, coalesce(p.polled_too_soon, false) as too_soon
       ${once ? ', exists (select 1 from proof) as first_use' : ''}
     from (select 1) one
     left join device_codes c on c.environment_id = $1 and c.digest = $2
@@ -184,7 +186,16 @@ export async function answerDeviceCode(
 /** What a device asked for and what its person answered, told together with the refusal of whoever brought the code. */
 export type IssuedDeviceCode = Pick<
   DeviceCodeRow,
-  'environment_id' | 'digest' | 'client_id' | 'scope' | 'resource' | 'request_id' | 'created_at' | 'answered_at' | 'approved'
+  | 'environment_id'
+  | 'digest'
+  | 'client_id'
+  | 'scope'
+  | 'resource'
+  | 'request_id'
+  | 'created_at'
+  | 'answered_at'
+  | 'approved'
+  | 'approval_id'
 >;
 
 /** The device codes of the digests, in their environments, as far as they are known. */
@@ -194,7 +205,7 @@ export async function findIssuedDeviceCodes(
 ): Promise<IssuedDeviceCode[]> {
   if (codes.length === 0) return [];
   const text = `
-    select c.environment_id, c.digest, c.client_id, c.scope, c.resource, c.request_id, c.created_at, c.answered_at, c.approved
+    select c.environment_id, c.digest, c.client_id, c.scope, c.resource, c.request_id, c.created_at, c.answered_at, c.approved, c.approval_id
     from unnest($1::uuid[], $2::bytea[]) as asked (environment_id, digest)
     join device_codes c on c.environment_id = asked.environment_id and c.digest = asked.digest`;
   const values = [codes.map((one) => one.environment_id), codes.map((one) => one.digest)];

@@ -19,6 +19,9 @@ export const requiredAcrs = ['2', 'phr'] as const;
 export const clientRegistrationPolicies = ['off', 'initial_access_token', 'open'] as const;
 
 /** Which clients may be known by the address of their document alone: none, those of listed hosts, all. */
+/** What approving takes: proofs given for it, or what the session has proven. */
+export const approvalConfirmations = ['fresh', 'session'] as const;
+
 export const metadataDocumentPolicies = ['off', 'allow_list', 'open'] as const;
 
 /** What becomes of a new password that is known from a data breach; `off`: nobody asks whether it is. */
@@ -77,6 +80,10 @@ export type EnvironmentRow = {
   unused_client_lifetime: number | null;
   /** Seconds without use after which an authorization ends; null: never. */
   unused_authorization_lifetime: number | null;
+  /** Seconds for which people may answer what clients ask them elsewhere (CIBA), at most. */
+  approval_lifetime: number;
+  /** Whether approving takes new proofs, or the session does. */
+  approval_confirmation: (typeof approvalConfirmations)[number];
   client_id_metadata_documents: (typeof metadataDocumentPolicies)[number];
   /** Hosts whose documents are let in, and verified: names, or `*.example.com`. */
   client_id_metadata_hosts: string[];

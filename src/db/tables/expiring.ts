@@ -46,6 +46,7 @@ export const expiringTables = ({
   { name: 'registration_tokens', column: 'expires_at', keepSeconds: 30 * day },
   // For so long a device is still told that its code has expired.
   { name: 'device_codes', column: 'expires_at', keepSeconds: 3600 },
+  { name: 'approvals', column: 'expires_at', keepSeconds: 30 * day },
   { name: 'user_code_guesses', column: 'expires_at', keepSeconds: 0 },
   { name: 'dpop_proofs', column: 'expires_at', keepSeconds: 0 },
   { name: 'workload_refusals', column: 'expires_at', keepSeconds: 0 },

@@ -23,23 +23,24 @@ export type MailRow = {
   created_at: Date;
 };
 
-/** Stores a mail that is due at once, by the database's clock, and wakes the mail loops of all replicas at commit. */
-export async function insertMail(
-  scope: Scope,
-  row: Pick<MailRow, 'id' | 'recipient' | 'sealed' | 'send_before' | 'discarded' | 'expires_at' | 'created_at'>,
-): Promise<void> {
-  await run(
-    scope,
-    {
-      name: 'mails.insert',
-      text: `with stored as (
-               insert into mails (environment_id, id, recipient, sealed, send_before, discarded, expires_at, created_at, next_attempt_at)
-               values ($1, $2, $3, $4, $5, $6, $7, $8, now())
-             )
-             select notify_after_commit('outbox', 'mail')`,
-    },
-    [row.id, row.recipient, row.sealed, row.send_before, row.discarded, row.expires_at, row.created_at],
-  );
+export type NewMail = Pick<MailRow, 'id' | 'recipient' | 'sealed' | 'send_before' | 'discarded' | 'expires_at' | 'created_at'>;
+
+/** SQL that stores a mail that is due at once, by the database's clock, for each row of `from`; `$first` and the six after it are {@link mailValues}. */
+export const insertMailSql = (first: number, from = ''): string => {
+  const at = (offset: number, type: string) => `$${first + offset}::${type}`;
+  return `insert into mails (environment_id, id, recipient, sealed, send_before, discarded, expires_at, created_at, next_attempt_at)
+    select $1::uuid, ${at(0, 'uuid')}, ${at(1, 'text')}, ${at(2, 'bytea')}, ${at(3, 'timestamptz')}, ${at(4, 'boolean')}, ${at(5, 'timestamptz')},
+      ${at(6, 'timestamptz')}, now() ${from}`;
+};
+
+export const mailValues = (row: NewMail): readonly unknown[] => [
+  row.id, row.recipient, row.sealed, row.send_before, row.discarded, row.expires_at, row.created_at,
+]; // prettier-ignore
+
+/** Stores a mail, and wakes the mail loops of all replicas at commit. */
+export async function insertMail(scope: Scope, row: NewMail): Promise<void> {
+  const text = `with stored as (${insertMailSql(2)}) select notify_after_commit('outbox', 'mail')`;
+  await run(scope, { name: 'mails.insert', text }, mailValues(row));
 }
 
 /** Mails of the environment that went, or are about to go, to somebody; newest first. */

@@ -34,13 +34,17 @@ export async function lockMembership(scope: Scope, id: string): Promise<Membersh
 /** What a person is told of a membership. */
 export type OwnMembership = Pick<MembershipRow, 'organization_id' | 'status'> & { readonly created_at: string };
 
+/** A user as the account page begins with them. `is_asked`: a client waits for their approval. */
+export type UserAtHome = UserRow & { memberships: OwnMembership[]; is_asked: boolean };
+
 /** The person with the memberships, by one statement: who has none costs none. */
-export async function findUserWithMemberships(scope: Scope, id: string): Promise<(UserRow & { memberships: OwnMembership[] }) | null> {
+export async function findUserWithMemberships(scope: Scope, id: string, now: Date): Promise<UserAtHome | null> {
   const text = `select u.*, coalesce((
       select json_agg(json_build_object('organization_id', m.organization_id, 'status', m.status, 'created_at', m.created_at) order by m.created_at, m.id)
-      from organization_memberships m where m.environment_id = u.environment_id and m.user_id = u.id), '[]') as memberships
+      from organization_memberships m where m.environment_id = u.environment_id and m.user_id = u.id), '[]') as memberships,
+      exists (select 1 from approvals a where a.environment_id = u.environment_id and a.user_id = u.id and a.decision is null and a.expires_at > $3) as is_asked
     from users u where u.environment_id = $1 and u.id = $2`;
-  const rows = await run<UserRow & { memberships: OwnMembership[] }>(scope, { name: 'organization_memberships.with_user', text }, [id]);
+  const rows = await run<UserAtHome>(scope, { name: 'organization_memberships.with_user', text }, [id, now]);
   return rows[0] ?? null;
 }
 

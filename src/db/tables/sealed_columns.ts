@@ -44,6 +44,7 @@ export const sealedColumns: readonly SealedColumn[] = [
     aadTable: 'connections',
   },
   { table: 'connections', column: 'signals_token_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  { table: 'approvals', column: 'notification_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'authenticators', column: 'secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'sign_ins', column: 'linking_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'sso_flows', column: 'content_sealed', key: 'state_digest', type: 'bytea', aadColumn: 'connection_id' },

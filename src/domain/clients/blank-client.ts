@@ -7,6 +7,8 @@ export const blankClient = {
   allowed_origins: [],
   require_pkce: false,
   backchannel_logout_uri: null,
+  backchannel_token_delivery_mode: 'poll' as const,
+  backchannel_client_notification_endpoint: null,
   jwks: null,
   jwks_uri: null,
   initiate_login_uri: null,

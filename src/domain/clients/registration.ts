@@ -1,7 +1,7 @@
 import { hasFederatedCredential } from '../../db/tables/federated_credentials.js';
 import { claimTargets, insertClient, updateClient, type ClientRow } from '../../db/tables/clients.js';
 import { digest } from '../../lib/digest.js';
-import { deviceCodeGrantType } from '../../lib/grant-types.js';
+import { cibaGrantType, deviceCodeGrantType } from '../../lib/grant-types.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import { blankClient } from './blank-client.js';
@@ -95,7 +95,9 @@ export async function generateProfileKey(
 
 /** The default of `first_party`: true for clients that people sign in to, if the actor may set it. */
 const isFirstParty = (actor: Actor, { first_party, application_type, grant_types = [] }: ClientInput) => {
-  const forPeople = application_type === 'saml' || grant_types.some((one) => one === 'authorization_code' || one === deviceCodeGrantType);
+  const forPeople =
+    application_type === 'saml' ||
+    grant_types.some((one) => ['authorization_code' as string, deviceCodeGrantType, cibaGrantType].includes(one));
   return first_party ?? (forPeople && holdsEverything(actor));
 };
 

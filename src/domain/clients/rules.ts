@@ -1,8 +1,7 @@
 import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import type { ClientRow } from '../../db/tables/clients.js';
-import { jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
+import { cibaGrantType, deviceCodeGrantType, jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
 import type { ApiErrorCode } from '../../lib/error-codes.js';
-import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { redirectUriProblem } from '../../lib/redirect-uri.js';
 import type { Problem } from '../refusal.js';
 import { fapi2Problems, type Fapi2Settings } from './fapi2.js';
@@ -19,7 +18,7 @@ export type ClientInput = Partial<
     | 'jwks' | 'jwks_uri' | 'status' | 'introspection_allowed' | 'initiate_login_uri' | 'id_token_claims' | 'claim_mappings' | 'userinfo_signed_response_alg'
     | 'authorization_signed_response_alg' | 'introspection_signed_response_alg' | 'id_token_signed_response_alg' | 'require_pushed_authorization_requests'
     | 'required_acr' | 'max_authentication_age' | 'branding' | 'dpop_bound_access_tokens' | 'profile' | 'require_signed_request_object' | 'default_resource'
-    | 'is_agent'
+    | 'is_agent' | 'backchannel_token_delivery_mode' | 'backchannel_client_notification_endpoint' | 'backchannel_users'
     | 'organization_usage' | 'signal_audience' | 'saml_entity_id' | 'saml_acs_urls' | 'saml_name_id' | 'saml_attributes' | 'saml_request_certificates' | 'saml_idp_initiated'
   >
 >; // prettier-ignore
@@ -34,7 +33,7 @@ export const isSelfRegistered = (client: Pick<ClientRow, 'registration_token_dig
 export type RuledClient = Pick<
   ClientRow,
   | 'application_type' | 'redirect_uris' | 'post_logout_redirect_uris' | 'allowed_origins' | 'grant_types' | 'token_endpoint_auth_method'
-  | 'backchannel_logout_uri' | 'jwks' | 'jwks_uri' | 'initiate_login_uri' | 'profile' | 'require_signed_request_object'
+  | 'backchannel_logout_uri' | 'backchannel_token_delivery_mode' | 'backchannel_client_notification_endpoint' | 'jwks' | 'jwks_uri' | 'initiate_login_uri' | 'profile' | 'require_signed_request_object'
 > &
   Fapi2Settings &
   SamlSettings; // prettier-ignore
@@ -91,6 +90,7 @@ function grantProblems(client: RuledClient): Problem[] {
       'grant_not_allowed',
       'client_credentials needs a client that can keep a secret (RFC 6749 4.4).',
     ],
+    [isPublic && has(cibaGrantType), 'grant_types', 'grant_not_allowed', 'Asking people elsewhere needs a client that can keep a secret.'],
     [isPublic && has(tokenExchangeGrantType), 'grant_types', 'grant_not_allowed', 'Token exchange needs a client that can keep a secret.'],
     [
       isPublic && has(jwtBearerGrantType),
@@ -99,10 +99,10 @@ function grantProblems(client: RuledClient): Problem[] {
       'What a workload proves is a client that authenticates, by private_key_jwt.',
     ],
     [
-      has('refresh_token') && !has('authorization_code') && !has(deviceCodeGrantType),
+      has('refresh_token') && !has('authorization_code') && !has(deviceCodeGrantType) && !has(cibaGrantType),
       'grant_types',
       'grant_not_allowed',
-      'refresh_token goes with authorization_code or the device flow only.',
+      'refresh_token goes with authorization_code, the device flow or CIBA only.',
     ],
     [
       application_type === 'machine' && has('authorization_code'),
@@ -166,6 +166,15 @@ function keyProblems(client: RuledClient, policy: ClientPolicy): Problem[] {
   return rules.filter(([broken]) => broken).map(([, attribute, code, detail]) => refused(attribute, code, detail));
 }
 
+/** CIBA Core 1.0 4: who is pinged says where, and is so by our servers alone: not inside the network. */
+function pingProblems(client: RuledClient, policy: ClientPolicy): Problem[] {
+  const { backchannel_token_delivery_mode: mode, backchannel_client_notification_endpoint: endpoint } = client;
+  const attribute = 'backchannel_client_notification_endpoint';
+  if (mode === 'ping' && endpoint === null) return [refused(attribute, 'required', 'Who is pinged says where (CIBA Core 1.0 4).')];
+  const problem = endpoint === null ? null : checkUrl(endpoint, policy);
+  return problem === null ? [] : [refused(attribute, 'invalid_url', `The URL ${urlTexts[problem] ?? 'can not be used'}.`)];
+}
+
 /** Signed requests are pushed: nothing of them goes through the browser, and they are judged before anybody signs in. */
 const signedRequestProblems = (client: RuledClient): Problem[] =>
   client.require_signed_request_object && !client.require_pushed_authorization_requests
@@ -208,6 +217,7 @@ export function clientProblems(client: RuledClient, policy: ClientPolicy): Probl
     ...keyProblems(client, policy),
     ...signedRequestProblems(client),
     ...initiationProblems(client),
+    ...pingProblems(client, policy),
     ...(isFapi2(client) ? fapi2Problems(client, policy) : []),
     ...(logout === null ? [] : [refused('backchannel_logout_uri', 'invalid_url', `The URL ${urlTexts[logout] ?? 'can not be used'}.`)]),
   ];

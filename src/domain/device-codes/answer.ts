@@ -23,15 +23,18 @@ export type DeviceQuestion = {
   /** The organization that the tokens are for; null: for none. */
   readonly organization: Organization | null;
   readonly scopes: readonly string[];
+  /** What the client asked of the sign-in. */
+  readonly acr_values?: readonly string[];
 };
 
 /** Who answers, in which browser. */
 export type Answerer = { readonly session: BrowserSession; readonly origin: Origin };
 
-const userOf = ({ user_id, user_email }: BrowserSession) => ({ actor_kind: 'user', actor_id: user_id, display: user_email }) as const;
+export const userOf = ({ user_id, user_email }: BrowserSession) =>
+  ({ actor_kind: 'user', actor_id: user_id, display: user_email }) as const;
 
-/** The device's own session: it begins now and proves what the browser's proves, which is why that is copied, whatever columns it has. */
-async function startDeviceSession(
+/** The session of a device, or of a client that asked elsewhere: it begins now and proves what the browser's proves, which is why that is copied, whatever columns it has. */
+export async function startDeviceSession(
   tx: Context,
   proof: SessionRow,
   device: Pick<SessionRow, 'id' | 'device_client_id' | 'ip_address' | 'user_agent'>,
@@ -53,10 +56,14 @@ async function startDeviceSession(
 }
 
 /** What is stored of a yes; of the sign-in what a code for the same would state. */
-function approvalOf(tx: Context, session: BrowserSession, { client, resource, organization, scopes }: DeviceQuestion): DeviceApproval {
+export function approvalOf(
+  tx: Context,
+  session: BrowserSession,
+  { client, resource, organization, scopes, acr_values = [] }: DeviceQuestion,
+): DeviceApproval {
   const now = tx.clock.now().getTime();
   const demanded = requirementOf(client, resource, organization).acr;
-  const { acr, amr, auth_time, auth_time_known } = contextFor(session, demanded === null ? [] : [demanded]);
+  const { acr, amr, auth_time, auth_time_known } = contextFor(session, demanded === null ? acr_values : [...acr_values, demanded]);
   return {
     user_id: session.user_id,
     grant_id: uuidv7(now),

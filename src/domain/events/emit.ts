@@ -1,4 +1,5 @@
 import { storeEvents, storePendingEvents } from '../../db/tables/events.js';
+import type { PendingEvent } from '../../db/scope.js';
 import { listSubscriptions } from '../../db/tables/webhooks.js';
 import { uuidv7 } from '../../lib/random.js';
 import { remembered, type Context } from '../context.js';
@@ -47,17 +48,28 @@ const eventsAtOnce = 1000;
  */
 export async function emitAll<Type extends EventType>(tx: Context, type: Type, data: readonly EventData<Type>[]): Promise<void> {
   if (data.length === 0 || tx.silent) return;
-  const subscribers = isNamedEvent(type) ? await subscribersByName(tx, type) : null;
-  const occurred_at = tx.clock.now();
   const pending = tx.scope.events ?? [];
   tx.closing?.push(() => storePendingEvents(tx.scope));
-  for (const one of data) {
-    const id = uuidv7(occurred_at.getTime());
-    const body = payloadText({ id, type, at: occurred_at, environment_id: tx.environment.id }, one);
-    pending.push({ id, event_type: type, occurred_at, body, subscribers });
+  for (const one of await pendingEvents(tx, type, data)) {
+    pending.push(one);
     if (pending.length === eventsAtOnce) await storeEvents(tx.scope, pending.splice(0));
   }
   if (!tx.scope.events) await storeEvents(tx.scope, pending);
+}
+
+/** The events as they are stored, for a statement that stores more than them. */
+export async function pendingEvents<Type extends EventType>(
+  ctx: Context,
+  type: Type,
+  data: readonly EventData<Type>[],
+): Promise<PendingEvent[]> {
+  const subscribers = isNamedEvent(type) ? await subscribersByName(ctx, type) : null;
+  const occurred_at = ctx.clock.now();
+  return data.map((one) => {
+    const id = uuidv7(occurred_at.getTime());
+    const body = payloadText({ id, type, at: occurred_at, environment_id: ctx.environment.id }, one);
+    return { id, event_type: type, occurred_at, body, subscribers };
+  });
 }
 
 /** Stores one event, see {@link emitAll}. */

@@ -3,6 +3,7 @@ import { authenticatorKinds } from '../../db/tables/authenticators.js';
 import { clientOrigins } from '../../db/tables/clients.js';
 import { membershipSources, membershipStatuses } from '../../db/tables/organization_memberships.js';
 import { autoMemberships, organizationStatuses, ssoRequirements } from '../../db/tables/organizations.js';
+import { approvalEvents } from './approvals.js';
 import { shapes } from './shapes.js';
 
 const { actor, client, nullable, previous, text, time, uuid } = shapes;
@@ -236,6 +237,7 @@ export const namedEvents = {
     description: 'A directory shuts a person out, or lets them go.',
     data: z.object({ ...directory_user, deprovisioned_at: time }),
   },
+  ...approvalEvents,
   'provider_token.lost': {
     description: 'A provider takes the refresh token no more by which a client had access to a user’s account there.',
     details: 'The client gets no token until the person allows it again. One that is ended here has no event.',

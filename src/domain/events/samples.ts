@@ -1,4 +1,5 @@
 import type { EventData, EventType } from './catalogue.js';
+import { approvalSamples } from './approvals.js';
 import { organizationSamples } from './organization-samples.js';
 
 const at = '2026-03-14T09:26:53.589Z';
@@ -239,6 +240,7 @@ export const samples: { readonly [Type in EventType]: EventData<Type> } = {
     credentials_replaced: false,
     updated_by: administrator,
   },
+  ...approvalSamples,
   'provider_token.lost': {
     id: '0195e8a2-6f00-7000-8000-000000000141',
     user_id,

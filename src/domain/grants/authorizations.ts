@@ -6,6 +6,7 @@ import {
   type blockers,
   type Pair,
 } from '../../db/tables/authorizations.js';
+import { endApprovals } from '../../db/tables/approvals.js';
 import { deleteConsent } from '../../db/tables/consents.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
 import { recordSecurityEvent } from '../audit/security-trail.js';
@@ -28,9 +29,10 @@ async function end(tx: Context, pair: Pair, reason: Reason, blocked: boolean): P
   const { user_id, client_id } = pair;
   const known = await deleteConsent(tx.scope, user_id, client_id);
   await revokeGrants(tx.scope, pair, grantRevocationEnd(tx));
+  const waiting = await endApprovals(tx.scope, pair, tx.clock.now());
   const devices = await endSessions(tx, { user_id, device_client_id: client_id }, 'revoked');
   const acting = await endActing(tx.scope, pair, blocked ? null : tx.clock.now(), grantRevocationEnd(tx));
-  const withdrawn = known || devices.length > 0 || acting || blocked;
+  const withdrawn = known || waiting > 0 || devices.length > 0 || acting || blocked;
   if (withdrawn) await emit(tx, 'authorization.revoked', { ...pair, reason, blocked });
   return withdrawn;
 }
@@ -87,6 +89,7 @@ export async function unblockClient(
   const found = await findAuthorization(tx.scope, pair);
   if (!found || found.blocked_at === null || (found.blocked_by === 'administrator' && by === 'person')) return null;
   await endActing(tx.scope, pair, tx.clock.now(), grantRevocationEnd(tx));
+  await endApprovals(tx.scope, pair, tx.clock.now());
   const unblocked = await setBlocked(tx.scope, pair, null, tx.clock.now());
   if (origin) await recordSecurityEvent(tx, 'authorization.unblocked', { ...partiesOf(pair), origin });
   return unblocked;

@@ -1,4 +1,4 @@
-import { address, textVariable } from './variables.js';
+import { address, durationVariable, messageVariable, textVariable } from './variables.js';
 
 const applications_url = address(
   'The page of what acts for the person.',
@@ -14,6 +14,25 @@ export const agentMails = {
     sent: 'When someone allowed an AI agent to act for them for the first time.',
     variables: { application, applications_url },
     needed: ['applications_url'],
+  },
+  approval_requested: {
+    title: 'Approval requested',
+    sent: 'When an application asks someone to approve something who is elsewhere (CIBA).',
+    variables: {
+      application,
+      binding_message: messageVariable(
+        'What the application says that it is about; absent when it says nothing.',
+        'Pay 49.90 EUR to Acme Travel',
+      ),
+      approval_url: address(
+        'The page that asks.',
+        'https://id.example/approvals/0195e8a2-6f00-7000-8000-000000000151',
+        'mail.button_approval',
+      ),
+      expires_in: durationVariable('How long it can be answered: “10 minutes”.', 600),
+      applications_url,
+    },
+    needed: ['approval_url'],
   },
   authorization_ended: {
     title: 'Unused access ended',

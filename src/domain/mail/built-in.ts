@@ -144,6 +144,14 @@ const wordings: Readonly<Record<MailName, (say: Say) => Wording>> = {
     details,
     `${say('mail.agent_allowed_not_you')}\n{{applications_url}}`,
   ],
+  approval_requested: (say) => [
+    say('mail.approval_requested_subject'),
+    say('mail.approval_requested'),
+    where('binding_message', say('mail.approval_requested_about')),
+    details,
+    `${say('mail.approval_requested_answer')}\n{{approval_url}}`,
+    say('mail.approval_requested_not_you'),
+  ],
   authorization_ended: (say) => [say('mail.authorization_ended_subject'), `${say('mail.authorization_ended')}\n{{applications_url}}`],
   new_sign_in: (say) => [
     say('mail.new_sign_in_subject'),

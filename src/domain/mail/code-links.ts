@@ -29,7 +29,7 @@ function standIn(name: string, kind: VariableKind, there: boolean): unknown {
   if (kind === 'flag') return there;
   if (kind === 'list') return there ? [value, value] : [];
   if (kind === 'mailbox') return there ? 'x@x.xx' : '';
-  return there || kind !== 'optional' ? value : '';
+  return there || (kind !== 'optional' && kind !== 'message') ? value : '';
 }
 
 /** The most characters that are read, of all forms together: five sections make 32 forms. */

@@ -1,4 +1,4 @@
-import { insertMail, listRecentMails, type MailRow } from '../../db/tables/mails.js';
+import { insertMail, listRecentMails, type MailRow, type NewMail } from '../../db/tables/mails.js';
 import { uuidv7 } from '../../lib/random.js';
 import { SealError, type Aad, type Sealer } from '../../lib/seal.js';
 import { userAgentDevice } from '../../lib/user-agent.js';
@@ -25,28 +25,32 @@ export type MailContent = {
 const keepMs = 7 * 86_400_000;
 const aadOf = (id: string): Aad => `mails/${id}`;
 
+type Mail<Name extends MailName> = {
+  template: Name;
+  to: string;
+  /**
+   * The language of whoever gets it, a tag as the person or a provider wrote it; null when it isn't known. After it comes that of the page which caused
+   * the mail (`origin.language`), then the environment's.
+   */
+  locale: string | null;
+  model: Omit<MailModels[Name], 'environment' | 'request'>;
+  origin: MailOrigin;
+  /** An organization's, in whose name the mail comes; its text names the environment nevertheless. */
+  looks?: BrandedClient;
+  send_before?: Date | null;
+  discarded?: boolean;
+};
+
 /**
  * Writes a mail into the outbox of the transaction that causes it, sealed because it may carry a code, and wakes the mail loop at commit.
  * A `discarded` one is handled like all others and goes to nobody, so that its request can't be told from one that sends.
  */
-export async function queueMail<Name extends MailName>(
-  tx: Context,
-  mail: {
-    template: Name;
-    to: string;
-    /**
-     * The language of whoever gets it, a tag as the person or a provider wrote it; null when it isn't known. After it comes that of the page which caused
-     * the mail (`origin.language`), then the environment's.
-     */
-    locale: string | null;
-    model: Omit<MailModels[Name], 'environment' | 'request'>;
-    origin: MailOrigin;
-    /** An organization's, in whose name the mail comes; its text names the environment nevertheless. */
-    looks?: BrandedClient;
-    send_before?: Date | null;
-    discarded?: boolean;
-  },
-): Promise<void> {
+export async function queueMail<Name extends MailName>(tx: Context, mail: Mail<Name>): Promise<void> {
+  await insertMail(tx.scope, await mailRow(tx, mail));
+}
+
+/** The same as a row, for a statement that stores more than the mail. */
+export async function mailRow<Name extends MailName>(tx: Context, mail: Mail<Name>): Promise<NewMail> {
   const { template, to, locale, origin, send_before = null, discarded = false } = mail;
   const looks = mail.looks ?? origin.looks ?? (origin.on_way_to ? await clientOf(tx, origin.on_way_to) : null);
   const shown = mailEnvironment(tx.environment, looks);
@@ -57,26 +61,21 @@ export async function queueMail<Name extends MailName>(
     request: { ip_address: origin.ip_address, device: userAgentDevice(origin.user_agent), at: tx.clock.now().toISOString() },
   } as MailModels[Name];
   const content = { template, ...(await renderForEnvironment(tx, template, model, [locale, origin.language?.() ?? null])) };
-  await queueRendered(tx, content, { to, send_before, discarded });
+  return rowOf(tx, content, { to, send_before, discarded });
 }
 
 /** The same for a mail that is written already. */
-export async function queueRendered(
-  tx: Context,
-  content: MailContent,
-  { to, send_before, discarded }: { to: string; send_before: Date | null; discarded: boolean },
-): Promise<void> {
+export async function queueRendered(tx: Context, content: MailContent, delivery: Delivery): Promise<void> {
+  await insertMail(tx.scope, rowOf(tx, content, delivery));
+}
+
+type Delivery = { readonly to: string; readonly send_before: Date | null; readonly discarded: boolean };
+
+function rowOf(tx: Context, content: MailContent, { to, send_before, discarded }: Delivery): NewMail {
   const now = tx.clock.now();
   const id = uuidv7(now.getTime());
-  await insertMail(tx.scope, {
-    id,
-    recipient: to,
-    sealed: tx.crypto.sealer.seal(JSON.stringify(content), aadOf(id)),
-    send_before,
-    discarded,
-    expires_at: new Date(now.getTime() + keepMs),
-    created_at: now,
-  });
+  const sealed = tx.crypto.sealer.seal(JSON.stringify(content), aadOf(id));
+  return { id, recipient: to, sealed, send_before, discarded, expires_at: new Date(now.getTime() + keepMs), created_at: now };
 }
 
 /** The words of a queued mail. @throws {SealError} when it was sealed under another key */

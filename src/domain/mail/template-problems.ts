@@ -36,7 +36,8 @@ function sectionProblem({ type, name, sections }: Tag, kind: VariableKind, varia
     if (kind === 'flag') return invalid(`must use ${name} as a section, {{#${name}}}...{{/${name}}}: it is a yes or no.`);
     return kind === 'list' ? invalid(`must use ${name} as a section, {{#${name}}}{{.}}{{/${name}}}: it is a list.`) : null;
   }
-  if (!['flag', 'list', 'optional', 'mailbox'].includes(kind)) return invalid(`needs no section for ${name}: it is always there.`);
+  if (!['flag', 'list', 'optional', 'message', 'mailbox'].includes(kind))
+    return invalid(`needs no section for ${name}: it is always there.`);
   if (sections.includes(name)) return invalid(`has a section ${name} inside of itself.`);
   if (kind === 'list' && type === '#' && sections.some((each) => own(variables, each)?.kind === 'list'))
     return invalid(`has the list ${name} inside of another one.`);

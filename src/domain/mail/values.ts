@@ -34,7 +34,7 @@ function valueOf(kind: VariableKind, value: unknown, spoken: Spoken, also: Value
   if (kind === 'sentence') return sentenceWords(value as Message, spoken.language, also);
   if (value === null || value === undefined) return '';
   if (kind === 'duration') return durationWords(value as number, spoken.locale);
-  return kind === 'address' || kind === 'mailbox' ? value : plainWords(value as string);
+  return kind === 'address' || kind === 'mailbox' || kind === 'message' ? value : plainWords(value as string);
 }
 
 /**

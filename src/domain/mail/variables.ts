@@ -1,10 +1,10 @@
 import type { Message, MessageKey } from '../../lib/languages/messages.js';
 
 /**
- * What a mail template can name. `optional` and `mailbox` may be absent; `flag` and `list` are for sections; `address` is a link of ours, and the
+ * What a mail template can name. `optional`, `message` and `mailbox` may be absent; `flag` and `list` are for sections; `address` is a link of ours, and the
  * only thing that a link may lead to.
  */
-export type VariableKind = 'text' | 'optional' | 'code' | 'address' | 'mailbox' | 'flag' | 'list' | 'sentence' | 'duration';
+export type VariableKind = 'text' | 'optional' | 'message' | 'code' | 'address' | 'mailbox' | 'flag' | 'list' | 'sentence' | 'duration';
 
 export type Variable<Kind extends VariableKind = VariableKind, Value = unknown> = {
   readonly kind: Kind;
@@ -22,6 +22,8 @@ const of =
 /** A text that is always there. */
 export const textVariable = of<'text', string>('text');
 export const optionalText = of<'optional', string | null>('optional');
+/** A text of others in which no address is: whoever took it has looked (`lib/binding-message.ts`). Written unchanged. */
+export const messageVariable = of<'message', string | null>('message');
 /** What somebody types to prove that the mail arrived. */
 export const codeVariable = of<'code', string>('code');
 /** An absolute URL of ours, written unchanged; in HTML a button above it. */
@@ -48,11 +50,11 @@ type Value<Kind extends VariableKind> = Kind extends 'flag'
       ? Message
       : Kind extends 'list'
         ? readonly string[]
-        : Kind extends 'optional' | 'mailbox'
+        : Kind extends 'optional' | 'message' | 'mailbox'
           ? string | null
           : string;
 
-type Omittable = 'optional' | 'flag' | 'mailbox';
+type Omittable = 'optional' | 'message' | 'flag' | 'mailbox';
 
 export type ValuesOf<V extends Variables> = {
   [Name in keyof V as V[Name]['kind'] extends Omittable ? never : Name]: Value<V[Name]['kind']>;

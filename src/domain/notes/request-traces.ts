@@ -2,7 +2,15 @@ import type { RefusalRule } from '../../lib/refusal-rules.js';
 import type { Logger } from '../../platform/log/logger.js';
 
 /** Where on the way from authorization to tokens a request is. */
-export const traceSteps = ['pushed_authorization_request', 'authorize', 'provider', 'consent', 'device_authorization', 'token'] as const;
+export const traceSteps = [
+  'pushed_authorization_request',
+  'authorize',
+  'provider',
+  'consent',
+  'device_authorization',
+  'backchannel_authentication',
+  'token',
+] as const;
 export type TraceStepName = (typeof traceSteps)[number];
 
 /** `narrowed`: it went on, with less of the scope than was asked for. */

@@ -38,7 +38,8 @@ function issuingStep(code: IssuedCode): TraceStep {
 /** How a device began, and what its person answered, as the steps before the refusal. */
 function deviceSteps(code: IssuedDeviceCode): TraceStep[] {
   const { request_id, client_id, created_at, answered_at, approved } = code;
-  const began = { at: created_at.toISOString(), step: 'device_authorization', outcome: 'accepted', rule: null, request_id } as const;
+  const step = code.approval_id === null ? 'device_authorization' : 'backchannel_authentication';
+  const began = { at: created_at.toISOString(), step, outcome: 'accepted', rule: null, request_id } as const;
   const answer = approved ? ({ outcome: 'accepted', rule: null } as const) : ({ outcome: 'refused', rule: 'consent_denied' } as const);
   const answered = answered_at && ({ at: answered_at.toISOString(), step: 'consent', ...answer, detail: {}, request_id: null } as const);
   return [{ ...began, detail: { client_id, ...requestedOf(code) } }, ...(answered ? [answered] : [])];

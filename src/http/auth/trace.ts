@@ -89,11 +89,16 @@ function tracedDetail({ client_id, redirect_uri, registered_redirect_uris: regis
 }
 
 /** Where clients prove who they are, and may do so in a header. */
-const authenticating: ReadonlySet<TraceStepName> = new Set(['token', 'pushed_authorization_request', 'device_authorization']);
+const authenticating: ReadonlySet<TraceStepName> = new Set([
+  'token',
+  'pushed_authorization_request',
+  'device_authorization',
+  'backchannel_authentication',
+]);
 
 /** The code by which the request goes on with an earlier one. */
 function codeIn(sent: Parameters): WaitingTrace['code'] {
-  const [code, device_code] = [sent.get('code'), sent.get('device_code')];
+  const [code, device_code] = [sent.get('code'), sent.get('device_code') ?? sent.get('auth_req_id')];
   if (code !== undefined) return { digest: digest(code), of: 'authorization' };
   return device_code === undefined ? null : { digest: digest(device_code), of: 'device' };
 }

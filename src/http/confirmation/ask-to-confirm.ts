@@ -9,6 +9,7 @@ import {
   heldNames,
   isStale,
   limitProofs,
+  proofsSince,
   prove,
   type Answer,
   type ProofNames,
@@ -102,6 +103,8 @@ function fieldOf({ answer: { method }, outcome }: Failed, names: ProofNames): st
 /** What a page that asks is made of. */
 export type ConfirmForm = {
   readonly demanded: AuthenticationClass;
+  /** Only proofs since then count; null: those of the session. */
+  readonly since?: Date | null;
   readonly action: string;
   readonly hidden: Readonly<Record<string, string>>;
   readonly names: ProofNames;
@@ -115,9 +118,9 @@ export type ConfirmForm = {
 
 /** Answers with the page that asks. */
 export async function renderConfirm(web: Web, req: Request, res: Response, form: ConfirmForm): Promise<void> {
-  const { demanded, action, hidden, names, back, held, switches = false, failed = null, status } = form;
+  const { demanded, since = null, action, hidden, names, back, held, switches = false, failed = null, status } = form;
   const { t, say } = wordsOf(req);
-  const { connections, ...ways } = await waysToProve(req, demanded);
+  const { connections, ...ways } = await waysToProve(req, demanded, proofsSince(req, since));
   const failing = failed && proofFailureOf(failed);
   const proven = failed?.outcome.outcome === 'confirmed';
   if (failed?.outcome.outcome === 'locked') res.set('Retry-After', String(failed.outcome.retry_after));
@@ -159,6 +162,7 @@ export class ConfirmationNeeded extends Error {
   constructor(
     readonly demanded: AuthenticationClass,
     readonly failed: Failed | null,
+    readonly since: Date | null = null,
   ) {
     super('the session must be confirmed');
     this.name = 'ConfirmationNeeded';
@@ -170,13 +174,13 @@ async function holdForm(
   web: Web,
   req: Request,
   res: Response,
-  { demanded, failed }: ConfirmationNeeded,
+  { demanded, failed, since }: ConfirmationNeeded,
   { status, switches }: Pick<ConfirmForm, 'status' | 'switches'>,
 ): Promise<void> {
   const action = req.originalUrl.split('?')[0] ?? req.originalUrl;
   const hidden = heldFields(req);
   const held = { action, hidden, names: heldNames, back: confirmPath, held: true, switches: switches ?? false };
-  await renderConfirm(web, req, res, { demanded, failed, status, ...held });
+  await renderConfirm(web, req, res, { demanded, since, failed, status, ...held });
 }
 
 /** Error handler: answers {@link ConfirmationNeeded} with 422, as forms that can't be taken yet are. */
@@ -188,12 +192,17 @@ export function askForForm(web: Web): ErrorRequestHandler {
 }
 
 /** Judges the proof that a held form bears. Null: the session is confirmed. */
-export async function confirmByForm(req: Request, res: Response, demanded: AuthenticationClass): Promise<ConfirmationNeeded | null> {
-  if (!isStale(req, demanded)) return null;
+export async function confirmByForm(
+  req: Request,
+  res: Response,
+  demanded: AuthenticationClass,
+  since: Date | null = null,
+): Promise<ConfirmationNeeded | null> {
+  if (!isStale(req, demanded, since)) return null;
   const answer = confirmationAnswerOf(req, heldNames);
   const outcome = answer && (await prove(req, res, answer));
-  if (!isStale(req, demanded)) return null;
-  return new ConfirmationNeeded(demanded, answer && outcome && { answer, outcome });
+  if (!isStale(req, demanded, since)) return null;
+  return new ConfirmationNeeded(demanded, answer && outcome && { answer, outcome }, since);
 }
 
 /** The same as JSON. */
@@ -204,22 +213,41 @@ function refusalOf({ failed }: ConfirmationNeeded, code: string): PageError {
   return new PageError(status, own, text, { ...fields, ...extra });
 }
 
+/** What a change takes, and the code of the refusal to JSON clients. */
+export type Confirming = { readonly demanded: AuthenticationClass; readonly since?: Date | null; readonly code?: string };
+
+/**
+ * Whether the session is confirmed, by a proof beside the form too; else that was answered. Needs the session, a parsed body, `csrf` and {@link limitProofs}
+ * before.
+ * @throws {PageError} as {@link confirmed}
+ */
+export async function letConfirmed(
+  web: Web,
+  req: Request,
+  res: Response,
+  { demanded, since = null, code = 'confirmation_required' }: Confirming,
+): Promise<boolean> {
+  // Confirmed meanwhile or not: what is held isn't done by choosing a language.
+  if (req.form.get(heldField) !== undefined && isLanguageSwitch(req, res)) {
+    await holdForm(web, req, res, new ConfirmationNeeded(demanded, null, since), { status: 200, switches: true });
+    return false;
+  }
+  const needed = await confirmByForm(req, res, demanded, since);
+  if (needed === null) return true;
+  if (wantsJson(req)) throw refusalOf(needed, code);
+  await holdForm(web, req, res, needed, { status: needed.failed ? proofFailureOf(needed.failed).status : 403, switches: true });
+  return false;
+}
+
 /**
  * Lets a change pass while the session is confirmed for the class that it takes, or with a proof beside it: others get a page that asks for one and
  * holds their form, JSON 403 with the code, or the refusal of the proof. Needs the session, a parsed body and `csrf` before.
  * @throws {PageError} 403 with the code, or as the proof is refused
  */
-export function confirmed(web: Web, { code = 'confirmation_required' }: { code?: string } = {}): RequestHandler[] {
+export function confirmed(web: Web, { code }: { code?: string } = {}): RequestHandler[] {
   const require: RequestHandler = async (req, res, next) => {
     if (req.session === null) return next();
-    const demanded = demandedOf(req);
-    // Confirmed meanwhile or not: what is held isn't done by choosing a language.
-    if (req.form.get(heldField) !== undefined && isLanguageSwitch(req, res))
-      return holdForm(web, req, res, new ConfirmationNeeded(demanded, null), { status: 200, switches: true });
-    const needed = await confirmByForm(req, res, demanded);
-    if (needed === null) return next();
-    if (wantsJson(req)) throw refusalOf(needed, code);
-    await holdForm(web, req, res, needed, { status: needed.failed ? proofFailureOf(needed.failed).status : 403, switches: true });
+    if (await letConfirmed(web, req, res, { demanded: demandedOf(req), ...(code !== undefined && { code }) })) next();
   };
   return [...limitProofs(web, heldNames), require];
 }

@@ -3,10 +3,10 @@ import { sessionOf } from '../auth/browser-session.js';
 import type { Confirmed } from '../../domain/sign-ins/advance.js';
 import type { MethodRefusal } from '../../domain/sign-ins/proof-methods.js';
 import type { SecondStepAnswer } from '../../domain/sign-ins/second-step.js';
-import { satisfies, type AuthenticationClass } from '../../domain/proofs/classes.js';
+import { reaches, satisfies, type AuthenticationClass } from '../../domain/proofs/classes.js';
 import { confirmationClass, isConfirmed } from '../../domain/sessions/confirmation.js';
 import type { BrowserSession } from '../../domain/sessions/sessions.js';
-import { proofsOf } from '../../domain/proofs/proofs.js';
+import { proofsOf, type SessionProof } from '../../domain/proofs/proofs.js';
 import { lastSignInHere } from '../auth/device-cookie.js';
 import { takeStep } from '../auth/sign-in.js';
 import { limitBy, limitByAddress } from '../limits/rate-limits.js';
@@ -18,9 +18,18 @@ export function demandedOf(req: Request, more: AuthenticationClass = '1'): Authe
   return satisfies(own, more) ? own : more;
 }
 
-/** Whether the session must be confirmed before it may do what takes the class. @throws {Error} without a session */
-export function isStale(req: Request, demanded: AuthenticationClass = demandedOf(req)): boolean {
-  return !isConfirmed(req.ctx, proofsOf(sessionOf(req)), demanded);
+/** The proofs of the session that were given since; of a provider that doesn't say when it signed somebody in none is. */
+export const proofsSince = (req: Request, since: Date | null): readonly SessionProof[] => {
+  const proofs = proofsOf(sessionOf(req));
+  return since === null ? proofs : proofs.filter(({ at, at_unknown }) => at_unknown !== true && new Date(at) >= since);
+};
+
+/**
+ * Whether the session must be confirmed before it may do what takes the class: was within `confirmation_lifetime`, or with `since` reached it by proofs since then
+ * alone. @throws {Error} without a session
+ */
+export function isStale(req: Request, demanded: AuthenticationClass = demandedOf(req), since: Date | null = null): boolean {
+  return since === null ? !isConfirmed(req.ctx, proofsSince(req, null), demanded) : !reaches(proofsSince(req, since), demanded);
 }
 
 /** Names of the members that a proof is in: those of POST /account/confirm, or others where a form brings fields of its own. */

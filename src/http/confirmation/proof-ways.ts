@@ -47,11 +47,10 @@ async function connectionsOf(req: Request, required: { readonly id: string } | n
     .map(({ id, display_name, strategy }) => ({ id, display_name, strategy: strategy as PageConnection['strategy'] }));
 }
 
-/** The ways of the signed-in person to a proof of the class. */
-export async function waysToProve(req: Request, demanded: AuthenticationClass): Promise<WaysToProve> {
+/** The ways of the signed-in person to a proof of the class, beside the proofs that count already. */
+export async function waysToProve(req: Request, demanded: AuthenticationClass, proofs = proofsOf(sessionOf(req))): Promise<WaysToProve> {
   const { ctx } = req;
   const session = sessionOf(req);
-  const proofs = proofsOf(session);
   const user = (await findUser(ctx.scope, session.user_id)) as UserRow;
   const required = await requiredConnectionFor(ctx, session.user_email);
   const offered = user.authenticator_kinds.length === 0 ? [] : await secondStepMethods(ctx, user, proofs);

@@ -63,6 +63,17 @@ export type PageApplication = PageClient & {
 /** What was asked for beyond scopes, as a sentence in a language. */
 export type PageDetailText = { text: string; lang: string; dir: 'ltr' | 'rtl' };
 
+/** What a client asks the person elsewhere (CIBA), as long as it waits. */
+export type PageApproval = {
+  id: string;
+  client_id: string;
+  name: string;
+  binding_message: string | null;
+  path: string;
+  requested_at: string;
+  expires_at: string;
+};
+
 /** That an application acts for the person: what it may do in words, and where (`api` null: at the account itself). */
 export type PageAuthorization = PageClient & {
   client_id: string;
@@ -71,7 +82,9 @@ export type PageAuthorization = PageClient & {
   open_url: string | null;
   access: { api: string | null; scopes: string[] }[];
   details: PageDetailText[];
-  origin: 'person' | 'administrator' | 'employer';
+  /** What it asks the person just now. */
+  approvals: PageApproval[];
+  origin: 'person' | 'administrator' | 'employer' | 'approval';
   /** Null: it isn't. */
   blocked_by: 'person' | 'administrator' | null;
   granted_at: string;
@@ -105,6 +118,7 @@ export interface AccountPage extends FormPage {
   /** Further ones that could be connected. */
   connections?: PageConnection[] | undefined;
   applications: PageApplication[];
+  approvals: PageApproval[];
   /** The last sign-ins and refused ones, the latest first. */
   sign_ins: { occurred_at: string; succeeded: boolean; count: number; device: string; ip_address: string | null }[];
   /** First-party applications that this user has signed in to, and where a sign-in to them begins. */

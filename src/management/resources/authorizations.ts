@@ -11,7 +11,7 @@ import { toOne } from '../links.js';
 const status = z.enum(['active', 'blocked']);
 const origin = z.enum(authorizationOrigins).meta({
   description:
-    'Who allowed it: the `person` by a consent, an `administrator` by `first_party` or a client grant, the `employer` by an identity assertion of an organization’s connection.',
+    'Who allowed it: the `person` by a consent, an `administrator` by `first_party` or a client grant, the `employer` by an identity assertion of an organization’s connection, the person elsewhere by an `approval` (CIBA).',
 });
 
 /** Which clients act for which people, whoever allowed it, and which may not: a view over consents and what clients hold. */

@@ -11,6 +11,7 @@ import {
   idTokenClaims,
   type ClientRow,
 } from '../../db/tables/clients.js';
+import { backchannelUsers, deliveryModes } from '../../db/tables/backchannel_columns.js';
 import { samlNameIds } from '../../db/tables/saml_columns.js';
 import { requiredAcrs } from '../../db/tables/environments.js';
 import { grants } from '../../oauth/grants/index.js';
@@ -67,6 +68,11 @@ const initiation =
   'Where a sign-in begins that is started elsewhere (OIDC Core 4): https, or http on loopback. It is called with `iss`. null = nowhere.';
 const signalAudience =
   'Of whom its signal streams hear: `own` = people who use it (the default), `organization` = members of organizations that use it as well, `everybody` = all people of the environment.';
+const deliveryMode =
+  'How it hears of the answers of people whom it asks elsewhere (CIBA Core 1.0): it asks for them (`poll`), or is told when to (`ping`).';
+const notificationEndpoint = 'Where it is told (CIBA Core 1.0 10.2): https, not inside the network. null = nowhere.';
+const askedUsers =
+  'Whom it may ask elsewhere (CIBA): `known` = people who have allowed it something (the default), `any` = all, without its learning whether there is somebody.';
 const requiredAcr =
   'The class that people need to sign in to it: `2` = a second factor, `phr` = a passkey; null = none. Sessions and refresh tokens below it are asked as well.';
 const branding =
@@ -162,6 +168,10 @@ export const settableClientAttributes = {
   token_rate_limit: ['control', z.int().min(1).max(1_000_000).nullable()],
   backchannel_logout_uri: ['control', uri.nullable()],
   backchannel_logout_session_required: ['control', z.boolean()],
+  backchannel_token_delivery_mode: ['control', z.enum(deliveryModes).meta({ description: deliveryMode })],
+  backchannel_client_notification_endpoint: ['control', uri.nullable().meta({ description: notificationEndpoint })],
+  // Whom it may write to in our name.
+  backchannel_users: ['control', z.enum(backchannelUsers).meta({ description: askedUsers })],
   // Where its people are sent, and what it, or whoever holds its secret, is told of them without their being asked.
   initiate_login_uri: ['control', uri.nullable().meta({ description: initiation })],
   is_agent: ['control', z.boolean().meta({ description: agentText })],

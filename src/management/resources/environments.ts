@@ -28,6 +28,7 @@ import { languageTags } from '../../lib/languages/languages.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { boundedText, equalTo, isoTime, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
 import { resource } from '../declaration.js';
+import { approvalSettings } from './approval-settings.js';
 import { unusedLifetimes } from './unused-lifetimes.js';
 import { brandingAttributes } from './branding.js';
 
@@ -146,6 +147,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
       z.int().min(0).max(10_000_000).meta({ description: 'How many clients may have registered themselves; then it is 429.' }),
     ],
     ...unusedLifetimes,
+    ...approvalSettings,
     // They verify clients, and keep out those that were let in, which takes `clients:write` and what the clients reach by hand.
     client_id_metadata_documents: [
       'everything',

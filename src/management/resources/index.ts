@@ -6,6 +6,7 @@ import { authenticators } from './authenticators.js';
 import { client_grants } from './client_grants.js';
 import { clients } from './clients.js';
 import { connections } from './connections.js';
+import { approvals } from './approvals.js';
 import { authorizations } from './authorizations.js';
 import { consents } from './consents.js';
 import { custom_domains } from './custom_domains.js';
@@ -56,6 +57,7 @@ export const resources = [
   provider_tokens,
   consents,
   authorizations,
+  approvals,
   roles,
   permissions,
   clients,

@@ -42,7 +42,7 @@ export function answerDevice(web: Web) {
     const question = await questionOf(req);
     const answerer = { session: sessionOf(req), origin: originOf(req) };
     const allowed = decision === 'allow';
-    if (allowed && !(await isSignInMet(req, res, question, null))) return;
+    if (allowed && !(await isSignInMet(req, res, question, devicePath))) return;
     const answered = await (allowed ? approveDevice : denyDevice)(ctx, question, answerer);
     if (!answered) throw refuse('expired_token', message('refusal.device_code_answered'));
     const words = wordsOf(req);

@@ -28,17 +28,20 @@ import { message, type Message } from '../../lib/languages/messages.js';
 
 const maxTyped = 64;
 
+/** The page with the code filled in, as it is shown. */
+const pathFor = (user_code: string) => `${devicePath}?user_code=${user_code}`;
+
 /** Lets only somebody signed in pass; others sign in first and come back, with the code of the link that they followed. Needs `browserSession` before. */
 export function signedInForDevice(req: Request, res: Response, next: NextFunction): void {
   if (req.session) return next();
   const user_code = readUserCode((queryOf(req).get('user_code') ?? '').slice(0, maxTyped));
-  const return_to = user_code === null ? devicePath : `${devicePath}?user_code=${showUserCode(user_code)}`;
+  const return_to = user_code === null ? devicePath : pathFor(showUserCode(user_code));
   res.setHeader('Cache-Control', 'no-store');
   res.redirect(303, `/login?${new URLSearchParams({ return_to })}`);
 }
 
 /** Who is asked, as pages show it. */
-const personOf = ({ user_email, user_first_name, user_last_name }: BrowserSession) => ({
+export const personOf = ({ user_email, user_first_name, user_last_name }: BrowserSession) => ({
   email: user_email,
   name: [user_first_name, user_last_name].filter(Boolean).join(' '),
 });
@@ -93,7 +96,8 @@ async function renderApproval(
   const request = { client, resource, organization, scopes: code.scope === '' ? [] : code.scope.split(' ') };
   const { scopes } = await limitToRights(ctx, request, session);
   const since = code.created_at.getTime();
-  if (!(await isSignInMet(req, res, { client, resource, scopes, since, organization_choice }, showUserCode(approval.user_code)))) return;
+  if (!(await isSignInMet(req, res, { client, resource, scopes, since, organization_choice }, pathFor(showUserCode(approval.user_code)))))
+    return;
   req.branded_for = client;
   const words = wordsOf(req);
   const shown = shownClient(words, client);
@@ -145,8 +149,11 @@ export function enterUserCode(web: Web) {
     await returnDeviceGuess(ctx, guesser);
     const word = form.all['organization'] ?? code.organization ?? undefined;
     const organization_choice = await organizationChoice(ctx, client, word, sessionOf(req));
-    if (organization_choice.kind === 'choose')
-      return renderDeviceChooser(web, req, res, { client, user_code: showUserCode(user_code), options: organization_choice.options });
+    if (organization_choice.kind === 'choose') {
+      const shown = showUserCode(user_code);
+      const chooser = { action: devicePath, hidden: { user_code: shown }, return_to: pathFor(shown) };
+      return renderDeviceChooser(web, req, res, { ...chooser, client, options: organization_choice.options });
+    }
     await renderApproval(web, req, res, { code, user_code, client, resource, organization_choice });
   };
 }

@@ -5,10 +5,9 @@ import type { OrganizationChoice } from '../../domain/organizations/requested.js
 import { PageError } from '../../errors.js';
 import { interactionFor } from '../authorize/interaction.js';
 import type { AuthorizationRequest } from '../authorize/request.js';
-import { devicePath } from '../../http/request/return-to.js';
 import { message } from '../../lib/languages/messages.js';
 
-/** What a device asks a person for, and since when, in milliseconds. */
+/** What a device or a client elsewhere asks a person for, and since when, in milliseconds. */
 export type DeviceAuthorization = {
   readonly client: Client;
   readonly resource: ApiResource | null;
@@ -45,19 +44,13 @@ const asRequest = ({ client, resource, scopes, organization_choice }: DeviceAuth
 
 /**
  * Whether the person's sign-in is what the policy, the client, the API resource and the organization demand (specification 5.16, 16.2), as at the authorization endpoint. If a step
- * is missing the browser is sent there, and comes back to the page with the code filled in.
- * @param user_code as it is shown; null: it has to be typed anew
+ * is missing the browser is sent there, and comes back.
+ * @param return_to the page that asks
  * @throws {PageError} 403 when a whole sign-in is needed, the organization is not theirs, or there is no way to what is demanded
  */
-export async function isSignInMet(
-  req: Request,
-  res: Response,
-  authorization: DeviceAuthorization,
-  user_code: string | null,
-): Promise<boolean> {
+export async function isSignInMet(req: Request, res: Response, authorization: DeviceAuthorization, return_to: string): Promise<boolean> {
   const { ctx, session } = req;
   const interaction = await interactionFor(ctx, asRequest(authorization), session, { since: authorization.since, allowed: true });
-  const return_to = user_code === null ? devicePath : `${devicePath}?user_code=${user_code}`;
   const next = { href: `/logout?${new URLSearchParams({ return_to })}`, label: 'device_answer.sign_out_first' } as const;
   switch (interaction.kind) {
     case 'step':

@@ -8,6 +8,7 @@ import { originOf } from '../../http/pages/mail-origin.js';
 import { traceNarrowed } from '../../http/auth/trace.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
+import type { Parameters } from '../../lib/parameters.js';
 import type { ScopeRuling } from '../../lib/refusal-rules.js';
 import { showUserCode } from '../../lib/user-code.js';
 import { requestedTarget } from '../authorize/requested-target.js';
@@ -33,19 +34,26 @@ function rulingsOf(client: Client, text: string | undefined, target: Target | nu
   return rulings;
 }
 
-const maxLengths = { scope: 4096, resource: 4096, organization: 255 };
+/** @throws {OAuthError} `invalid_request` */
+export function requireLengths(form: Parameters, maxLengths: Readonly<Record<string, number>>): void {
+  for (const [name, most] of Object.entries(maxLengths))
+    if ((form.get(name) ?? '').length > most) throw OAuthError.invalid_request(`${name} is longer than ${most} characters`);
+}
 
-/** What a device authorization request comes to, if the person agrees: the resource, and the scopes with what became of each. */
+export const maxLengths = { scope: 4096, resource: 4096, organization: 255 };
+
+/** What a device's or a backchannel authentication request comes to, if the person agrees: the resource, and the scopes with what became of each. */
 export type DeviceRulings = { readonly target: Target | null; readonly rulings: readonly ScopeRuling[] };
 
-/** Judges what a device asks for. @throws {OAuthError} `unauthorized_client`, `invalid_target`, `invalid_scope` */
+/** Judges what a device asks for, or a client of another grant that asks people elsewhere. @throws {OAuthError} `unauthorized_client`, `invalid_target`, `invalid_scope` */
 export async function judgeDeviceRequest(
   ctx: Context,
   client: Client,
   requested: { readonly resource: string | undefined; readonly scope: string | undefined; readonly organization: string | undefined },
+  grant_type = deviceCodeGrantType,
 ): Promise<DeviceRulings> {
-  if (!client.grant_types.includes(deviceCodeGrantType))
-    throw OAuthError.unauthorized_client('the client may not use the device flow').by('grant_type_not_allowed');
+  if (!client.grant_types.includes(grant_type))
+    throw OAuthError.unauthorized_client(`the client may not use ${grant_type}`).by('grant_type_not_allowed');
   if (client.organization_usage === 'deny' && requested.organization !== undefined)
     throw OAuthError.invalid_request(takesNoOrganization).by('organizations_not_taken');
   const target = await targetOf(ctx, client, requested.resource);
@@ -58,8 +66,7 @@ export async function judgeDeviceRequest(
  */
 export async function startDevice(req: Request, res: Response): Promise<void> {
   const { ctx, client, form } = req;
-  for (const [name, most] of Object.entries(maxLengths))
-    if ((form.get(name) ?? '').length > most) throw OAuthError.invalid_request(`${name} is longer than ${most} characters`);
+  requireLengths(form, maxLengths);
   const organization = form.get('organization');
   const requested = { resource: form.get('resource'), scope: form.get('scope'), organization };
   const { target, rulings } = await judgeDeviceRequest(ctx, client, requested);

@@ -1,101 +1,12 @@
-import type { Client } from '../../domain/clients/clients.js';
-import type { Context } from '../../domain/context.js';
-import { proofRefused, requireBound, usedBefore } from '../../domain/dpop/proof.js';
-import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
-import { sessionBounds } from '../../domain/sessions/sessions.js';
-import { seedAccessToken } from '../../domain/tokens/access-token.js';
-import { saysOfUser } from '../../domain/tokens/id-token.js';
-import { signForPerson } from '../../domain/tokens/person-tokens.js';
-import { droppedScopes, kindOfToken, notLetIn, registeredName, effectiveScope, effectiveTarget } from '../../domain/tokens/target.js';
-import { pollDeviceCode, type PolledDeviceCode } from '../../db/tables/device_codes.js';
-import { redeemDeviceCode, type DeviceCodeProblem } from '../../db/tables/device_redemptions.js';
-import { OAuthError } from '../../errors.js';
-import { digest } from '../../lib/digest.js';
-import { deviceCodeGrantType } from '../../lib/grant-types.js';
-import type { RefusalRule } from '../../lib/refusal-rules.js';
-import { randomToken, uuidv7 } from '../../lib/random.js';
-import { boundTo, refreshTokenEnds } from './authorization_code.js';
+import { tokensOfAnswer } from './answered-elsewhere.js';
 import { grant, optional, required } from './grant.js';
-import { organizationParam, requireSameOrganization } from './same-organization.js';
+import { organizationParam } from './same-organization.js';
 
-const problems: Record<DeviceCodeProblem, readonly [description: string, rule: RefusalRule]> = {
-  user: ['the user may no longer sign in', 'user_blocked'],
-  session: ['the session of the device has ended', 'session_ended'],
-  organization: ['the user is no longer an active member of the organization', 'not_a_member'],
-  revoked: ['the permission was withdrawn', 'grant_ended'],
-};
-
-function problemRefusal(problem: DeviceCodeProblem): OAuthError {
-  const [description, rule] = problems[problem];
-  return OAuthError.invalid_grant(description).by(rule);
-}
-
-const wait = (error: 'authorization_pending' | 'slow_down' | 'expired_token' | 'access_denied', description: string) =>
-  new OAuthError(400, error, description);
-
-/** Refuses whatever isn't a yes that nobody has used (RFC 8628 3.5). @throws {OAuthError} */
-function requireApproved(code: PolledDeviceCode | null, client: Client, now: Date): asserts code is PolledDeviceCode {
-  if (code === null) throw OAuthError.invalid_grant('the device code is unknown').by('code_unknown');
-  if (code.client_id !== client.id) throw OAuthError.invalid_grant('the device code was issued to another client').by('of_another_client');
-  if (code.used_at !== null) throw OAuthError.invalid_grant('the device code was used before').by('code_reused');
-  if (code.expires_at <= now) throw wait('expired_token', 'the device code has expired');
-  if (code.approved) return;
-  if (code.answered_at !== null) throw wait('access_denied', 'the person did not allow it');
-  if (code.too_soon) throw wait('slow_down', 'the interval between two requests is five seconds longer from now on');
-  throw wait('authorization_pending', 'the person has not answered yet');
-}
-
-/** What kind of access token the code gives; `resource` (RFC 8707 2.2) may repeat what was asked for. @throws {OAuthError} `invalid_target` */
-async function kindOf(ctx: Context, client: Client, code: PolledDeviceCode, resource: string | undefined) {
-  if (resource !== undefined && (await registeredName(ctx, resource)) !== code.resource)
-    throw OAuthError.invalid_target('the resource was not part of the device authorization request').by('beyond_authorization');
-  const target = code.resource === null ? null : await effectiveTarget(ctx, client, code.resource);
-  if (code.resource !== null && !target) throw notLetIn();
-  return { target, ...kindOfToken(ctx, client, target && target.resource) };
-}
-
-/** RFC 8628 3.4: a device asks whether its person has answered. One statement, and once, with the tokens, a second one that spends the code. */
+/** RFC 8628 3.4: a device asks whether its person has answered. */
 export const device_code = grant({
   public_clients: true,
   spends_proof: true,
   params: { device_code: required(4096), resource: optional(4096), organization: organizationParam },
-  async handle(ctx, client, params, _origin, proof) {
-    const now = ctx.clock.now();
-    const presented = digest(params.device_code);
-    const { jkt, refresh_jkt, proof: use } = boundTo(client, proof);
-    const code = await pollDeviceCode(ctx.scope, { digest: presented, client_id: client.id, now, proof: use });
-    if (code === 'used proof') throw proofRefused(ctx, usedBefore);
-    requireApproved(code, client, now);
-    await requireSameOrganization(ctx, code.organization_id, params.organization);
-    const { target, format, lifetime, audience } = await kindOf(ctx, client, code, params.resource);
-    requireBound(ctx, target && target.resource, proof);
-    const seed = seedAccessToken(ctx);
-    const refresh_token = client.grant_types.includes('refresh_token') ? randomToken('rt_') : null;
-    const redeemed = await redeemDeviceCode(ctx.scope, {
-      digest: presented,
-      client_id: client.id,
-      session_bounds: sessionBounds(ctx),
-      jti: seed.jti,
-      access_token_format: format,
-      access_token_digest: seed.digest,
-      access_token_lifetime: lifetime,
-      audience,
-      refresh_token_digest: refresh_token === null ? null : digest(refresh_token),
-      ...refreshTokenEnds(ctx, client, now),
-      with_user: saysOfUser(client),
-      event_id: uuidv7(now.getTime()),
-      subscribers: await tokenIssuedSubscribers(ctx),
-      grant_type: deviceCodeGrantType,
-      jkt,
-      refresh_jkt,
-    });
-    if (redeemed === null) throw OAuthError.invalid_grant('the device code was used before');
-    if (redeemed.problem !== null) throw problemRefusal(redeemed.problem);
-    const scope = target ? effectiveScope(target, redeemed.scope, redeemed.permissions) : redeemed.scope;
-    const dropped = target ? droppedScopes(target, { granted: redeemed.scope, scope, held: redeemed.permissions }) : undefined;
-    const granted = { ...redeemed, claims: null, id_token_claims: null };
-    const issuance = { client, target, seed, format, lifetime, scope, issued_at: now, nonce: null, jkt };
-    const { access_token, id_token } = await signForPerson(ctx, granted, issuance);
-    return { access_token, expires_in: lifetime, scope, refresh_token, id_token, dropped };
-  },
+  handle: (ctx, client, { device_code: presented, ...params }, _origin, proof) =>
+    tokensOfAnswer(ctx, client, 'device_code', { presented, ...params }, proof),
 });

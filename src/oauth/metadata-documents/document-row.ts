@@ -81,6 +81,7 @@ const blank = {
   is_agent: true,
   owner_id: null,
   signal_audience: 'own',
+  backchannel_users: 'known',
   required_acr: null,
   max_authentication_age: null,
   default_resource: null,

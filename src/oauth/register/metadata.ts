@@ -5,13 +5,14 @@ import { underFapi2 } from '../../domain/clients/fapi2.js';
 import { clientProblems } from '../../domain/clients/rules.js';
 import { withoutSaml } from '../../domain/clients/saml.js';
 import type { Context } from '../../domain/context.js';
+import { deliveryModes } from '../../db/tables/backchannel_columns.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { OAuthError } from '../../errors.js';
 import { clientAuthMethods } from '../../http/auth/authenticate-client.js';
 import { parseMeasured } from '../../lib/measured.js';
 import { holdsInvisible, holdsStack } from '../../lib/plain-words.js';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
-import { deviceCodeGrantType, jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
+import { cibaGrantType, deviceCodeGrantType, jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { parseScope } from '../../lib/scope-set.js';
 import { checkUrl } from '../../platform/fetch/fetch.js';
 import { originsOf, isNativeRedirectUri } from '../../lib/redirect-uri.js';
@@ -33,7 +34,7 @@ export const policyOf = ({ config, environment }: Pick<Context, 'config' | 'envi
 });
 
 /** With these a client acts without anybody's being asked, or for others: only who was given leave may register them. */
-const grantsByPermission = new Set(['client_credentials', tokenExchangeGrantType, jwtBearerGrantType]);
+const grantsByPermission = new Set(['client_credentials', cibaGrantType, tokenExchangeGrantType, jwtBearerGrantType]);
 
 /**
  * The grant types that are left of those asked for: what isn't offered is dropped (RFC 7591 3.2.1: the answer tells what was registered), what needs leave
@@ -89,6 +90,9 @@ const schema = (policy: Policy) => {
     jwks_uri: z.string().nullish(),
     backchannel_logout_uri: z.string().nullish(),
     backchannel_logout_session_required: z.boolean().default(false),
+    backchannel_token_delivery_mode: z.enum(deliveryModes).default('poll'),
+    backchannel_client_notification_endpoint: z.string().nullish(),
+    backchannel_user_code_parameter: z.literal(false).nullish(),
   });
 }; // prettier-ignore
 
@@ -141,6 +145,8 @@ function clientColumns(metadata: ClientMetadata, allowedGrants: readonly string[
     introspection_signed_response_alg: metadata.introspection_signed_response_alg ?? null,
     backchannel_logout_uri: metadata.backchannel_logout_uri ?? null,
     backchannel_logout_session_required: metadata.backchannel_logout_session_required,
+    backchannel_token_delivery_mode: metadata.backchannel_token_delivery_mode,
+    backchannel_client_notification_endpoint: metadata.backchannel_client_notification_endpoint ?? null,
   };
 }
 
@@ -201,6 +207,8 @@ export function metadataOf(client: ClientRow): Record<string, unknown> {
     initiate_login_uri: client.initiate_login_uri,
     backchannel_logout_uri: client.backchannel_logout_uri,
     backchannel_logout_session_required: client.backchannel_logout_session_required,
+    backchannel_token_delivery_mode: client.grant_types.includes(cibaGrantType) ? client.backchannel_token_delivery_mode : undefined,
+    backchannel_client_notification_endpoint: client.backchannel_client_notification_endpoint,
   });
   const isSet = (value: unknown) => value !== null && value !== undefined && !(Array.isArray(value) && value.length === 0);
   return Object.fromEntries(Object.entries(shown).filter(([, value]) => isSet(value)));

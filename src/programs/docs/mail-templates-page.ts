@@ -47,6 +47,7 @@ Conditional comments (\`<!--[if mso]>\`) follow the same rules, may have VML, an
 const kindWords: Readonly<Record<VariableKind, string>> = {
   text: 'text',
   optional: 'text or absent',
+  message: 'text or absent',
   code: 'code',
   address: 'address',
   mailbox: 'email address or absent',

@@ -58,6 +58,8 @@ test('those that come by name only (specification 7.2.5)', () => {
     'organization_domain.verified',
     'directory.user_provisioned',
     'directory.user_deprovisioned',
+    'approval.requested',
+    'approval.decided',
     'provider_token.lost',
   ]);
 });

@@ -55,6 +55,14 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
     domains_url: 'https://id.example/dashboard/custom_domains',
   },
   agent_allowed: { ...base, application: 'Acme Assistant', applications_url: 'https://id.example/account/applications' },
+  approval_requested: {
+    ...base,
+    application: 'Acme Assistant',
+    binding_message: 'Pay 49 EUR to Acme Travel',
+    approval_url: 'https://id.example/approvals/0195e8a2-6f00-7000-8000-000000000151',
+    expires_in: 600,
+    applications_url: 'https://id.example/account/applications',
+  },
   authorization_ended: { ...base, application: 'Acme Assistant', applications_url: 'https://id.example/account/applications' },
   new_sign_in: { ...base, account_url: 'https://id.example/account' },
   sign_in_code: { ...base, code: '771204', expires_in: 600, second: true },
@@ -77,6 +85,7 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
 const names = Object.keys(models) as (keyof MailModels)[];
 /** Mails that nobody who gets them has asked for, and that don’t say what to do then. */
 const unasked: readonly (keyof MailModels)[] = [
+  'approval_requested',
   'account_deleted',
   'domain_record_missing',
   'organization_invitation',

@@ -14,6 +14,7 @@ const stepLabels: Readonly<Record<TraceStep['step'], string>> = {
   provider: 'Return from a provider',
   consent: 'Consent page',
   device_authorization: 'Device authorization request',
+  backchannel_authentication: 'Backchannel authentication request',
   token: 'Token request',
 };
 

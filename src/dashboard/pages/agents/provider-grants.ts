@@ -19,6 +19,7 @@ const fields: readonly FieldSpec[] = [
   {
     name: 'scopes',
     label: terms.scopes,
+    optional: false,
     hint: 'The provider’s, one per line. Taking one away ends the tokens that the client has.',
     attributes: { spellcheck: 'false', autocapitalize: 'none' },
   },

@@ -20,4 +20,30 @@ export const agentFields = (section: string): readonly FieldSpec[] => [
     hint: 'Names of the types that it can ask for (RFC 9396), one per line.',
     section,
   },
+  {
+    name: 'backchannel_users',
+    label: 'Who it may ask elsewhere',
+    hint: 'With CIBA: people who have allowed it something, or anyone. It doesn’t learn whether an address has an account.',
+    section,
+    choices: async () => [
+      { value: 'known', label: 'People who know it' },
+      { value: 'any', label: 'Anyone' },
+    ],
+  },
+  {
+    name: 'backchannel_token_delivery_mode',
+    label: 'How it hears of answers',
+    section,
+    choices: async () => [
+      { value: 'poll', label: 'It asks (poll)' },
+      { value: 'ping', label: 'It’s told (ping)' },
+    ],
+  },
+  {
+    name: 'backchannel_client_notification_endpoint',
+    label: 'Where it’s told',
+    kind: 'url',
+    section,
+    hint: 'Only for ping: its notification endpoint.',
+  },
 ];

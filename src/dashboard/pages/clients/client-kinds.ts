@@ -1,6 +1,12 @@
 import type { Choice, Value } from '../../parts/page-parts.js';
 import { code, text, words } from '../../parts/values.js';
-import { deviceCodeGrantType, jwtBearerGrantType, jwtDpopGrantType, tokenExchangeGrantType } from '../../../lib/grant-types.js';
+import {
+  cibaGrantType,
+  deviceCodeGrantType,
+  jwtBearerGrantType,
+  jwtDpopGrantType,
+  tokenExchangeGrantType,
+} from '../../../lib/grant-types.js';
 import { named } from '../../../lib/named.js';
 import { terms } from '../../parts/words.js';
 
@@ -18,7 +24,7 @@ export const kinds: Readonly<Record<string, Kind>> = named<Kind>({
     label: 'Web application',
     text: 'Runs on a server that can keep a secret: Node, Spring, Rails, PHP.',
     grants: ['authorization_code', 'refresh_token'],
-    furtherGrants: [tokenExchangeGrantType],
+    furtherGrants: [tokenExchangeGrantType, cibaGrantType],
     methods: ['client_secret_basic', 'client_secret_post'],
   },
   spa: {
@@ -38,7 +44,7 @@ export const kinds: Readonly<Record<string, Kind>> = named<Kind>({
     label: 'Machine to machine',
     text: 'A service that calls an API on its own behalf: no user, no browser.',
     grants: ['client_credentials'],
-    furtherGrants: [tokenExchangeGrantType, jwtBearerGrantType],
+    furtherGrants: [tokenExchangeGrantType, jwtBearerGrantType, cibaGrantType],
     methods: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
   },
   saml: {
@@ -57,6 +63,7 @@ export const grantLabels: Record<string, [string, string]> = named({
   refresh_token: [terms.refresh_token, 'Stays signed in without asking again. Required for the offline_access scope.'],
   client_credentials: [terms.client_credentials, 'The client acts for itself.'],
   [deviceCodeGrantType]: [terms.device_authorization, 'For TVs and command lines: users enter a code in a browser on another device.'],
+  [cibaGrantType]: [terms.ciba, 'Asks people who are elsewhere, who approve on their phone. For agents and call centers.'],
   [jwtBearerGrantType]: [
     terms.jwt_bearer,
     'A workload uses a token of its platform instead of a secret, or the client brings identity assertions. Requires a federated credential, or a client grant.',

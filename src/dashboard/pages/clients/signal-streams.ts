@@ -52,7 +52,7 @@ async function makeSignalsApi({ req: { call } }: ViewContext): Promise<LinkButto
   const identifier = signalsAudience(call.ctx.environment);
   if (!may(call, 'api_resources', 'write') || (await apiResourceOf(call.ctx, identifier))) return null;
   const query = new URLSearchParams({ identifier, name: 'Signals' });
-  return { label: 'Make the API of signals', path: `/dashboard/api_resources/new?${query.toString()}`, variant: 'primary' };
+  return { label: 'Create the API of signals', path: `/dashboard/api_resources/new?${query.toString()}`, variant: 'primary' };
 }
 
 export const signalStreamsPresentation: Presentation = {
@@ -92,10 +92,14 @@ export const signalStreamsPresentation: Presentation = {
       { label: 'Delivery', value: deliveryOf(record) },
       { label: terms.events, value: eventsOf(record) },
       ...(a['status_reason'] === null ? [] : [{ label: 'Reason', value: text(a['status_reason']) }]),
-      { label: terms.authorization_header, value: text(a['has_authorization'] === true ? 'Sent along' : terms.none) },
       { label: 'Backlog', value: duration(backlogOf(record) === 0 ? null : backlogOf(record), 'All has arrived') },
+      ...(a['method'] === 'poll'
+        ? []
+        : [
+            { label: terms.authorization_header, value: text(a['has_authorization'] === true ? 'Sent along' : terms.none) },
+            { label: 'Last pushed', value: time(a['last_sent_at'], now) },
+          ]),
       ...(a['last_error'] === null ? [] : [{ label: 'Not taken because of', value: text(a['last_error']) }]),
-      { label: 'Last pushed', value: time(a['last_sent_at'], now) },
       { label: terms.created, value: time(a['created_at'], now) },
       { label: terms.id, value: code(id, true) },
     ];

@@ -71,6 +71,7 @@ export const connectionsPresentation: Presentation = {
     { label: 'Callback URL', value: stack(code(a['callback_url'], true), quiet('Register it with the provider.')) },
     { label: 'Login URL', value: code(a['login_url'], true) },
     ...(a['signals'] === 'push' ? [{ label: 'Signals URL', value: code(a['signals_url'], true) }] : []),
+    ...(a['signals'] === 'poll' ? [{ label: 'Signals fetched from', value: code(a['signals_poll_url'], true) }] : []),
     { label: 'Strategy', value: text(connectionStrategies[a['strategy'] as StrategyName].display_name) },
     { label: terms.name, value: code(a['name']) },
     ...(a['strategy'] === 'saml'
@@ -88,6 +89,7 @@ export const connectionsPresentation: Presentation = {
     { label: labels.trusted, value: yesNo(a['trusted']) },
     { label: labels.second_factor, value: text(secondFactors.find(({ value }) => value === a['second_factor'])?.label) },
     { label: labels.trusted_acr_values, value: tags(a['trusted_acr_values']) },
+    ...(a['token_storage'] === true ? [{ label: 'Tokens for clients', value: text('Kept') }] : []),
     { label: labels.claim_mapping, value: json(a['claim_mapping']) },
     { label: terms.created, value: time(a['created_at'], now) },
     { label: terms.id, value: code(id, true) },

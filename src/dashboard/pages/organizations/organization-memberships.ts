@@ -23,6 +23,9 @@ const memberOf = (record: ResourceObject, included: readonly ResourceObject[]) =
   return user ? link(words(user.attributes['email']), recordPath('users', user.id)) : code(relatedId(record, 'user'));
 };
 
+const nameOf = (record: ResourceObject, included: readonly ResourceObject[] = []) =>
+  words(includedRecord(record, 'user', included)?.attributes['email'] ?? relatedId(record, 'user'));
+
 const rolesOf = (record: ResourceObject, included: readonly ResourceObject[]) => {
   const ids = new Set(relatedIds(record, 'roles'));
   return included.filter(({ type, id }) => type === 'role' && ids.has(id)).map((role) => role.attributes['name']);
@@ -43,7 +46,8 @@ export const organizationMembershipsPresentation: Presentation = {
   include: 'user,organization,roles',
   recordInclude: 'user,organization,roles',
   columns: [
-    { label: terms.user, value: (record, _view, { included }) => memberOf(record, included) },
+    // The row itself leads to the membership: a link in it would be one in another.
+    { label: terms.user, value: (record, _view, { included }) => text(nameOf(record, included)) },
     { label: terms.organization, value: (record, _view, { included }) => organizationOf(record, included) },
     { label: terms.status, value: memberState },
     { label: terms.roles, value: (record, _view, { included }) => tags(rolesOf(record, included), 4) },
@@ -55,7 +59,7 @@ export const organizationMembershipsPresentation: Presentation = {
     { name: 'status', label: terms.status },
     { name: 'role', label: terms.role, choices: organizationRoleChoices },
   ],
-  name: (record, included = []) => words(includedRecord(record, 'user', included)?.attributes['email'] ?? relatedId(record, 'user')),
+  name: nameOf,
   state: memberState,
   summary: (record, { now }, included) => [
     { label: terms.user, value: memberOf(record, included) },

@@ -102,6 +102,17 @@ export const settingsSubjects: readonly [FormSubject, ...FormSubject[]] = [
         hint: 'Clients that don’t use what people allowed them lose it after this time. Leave empty to keep it.',
       },
     ]),
+    formSection({ title: 'Approvals' }, [
+      { name: 'approval_lifetime', label: 'Approval lifetime', hint: 'How long people can answer what clients ask them elsewhere (CIBA).' },
+      {
+        name: 'approval_confirmation',
+        label: 'Approving takes',
+        choices: async () => [
+          { value: 'fresh', label: 'A new passkey, or password and second factor' },
+          { value: 'session', label: 'Being signed in' },
+        ],
+      },
+    ]),
     formSection({ title: terms.events }, [
       {
         name: 'record_token_issued',

@@ -22,6 +22,7 @@ const language = (locale: unknown): Value =>
 const uses: Readonly<Record<VariableKind, string>> = {
   text: '',
   optional: 'Optional: {{#name}}…{{/name}} shows its content only if present.',
+  message: 'Optional: {{#name}}…{{/name}} shows its content only if present.',
   code: 'Not in the subject.',
   address: 'An address: in text, or as href="{{name}}". Not in the subject.',
   mailbox: 'May be absent. In text, or as href="mailto:{{name}}".',

@@ -126,6 +126,7 @@ const origins: Readonly<Record<string, string>> = named({
   person: 'The person',
   administrator: 'An administrator',
   employer: 'The employer',
+  approval: 'The person, elsewhere',
 });
 const allowedByLabel = 'Allowed by';
 const allowedBy = ({ attributes: a }: ResourceObject): Value => text(origins[words(a['origin'])]);

@@ -137,6 +137,10 @@ const events: Readonly<Record<SecurityEventName, Template | ((happening: Happeni
   ],
   'session.confirmed': [(happening) => `Confirmed it’s them${withMethods(happening)}`, 'good'],
   'login.failed': refused('Sign-in refused'),
+  'approval.decided': [
+    ({ entry }) => (entry.detail['decision'] === 'approved' ? 'Approved what a client asked' : 'Refused what a client asked'),
+    'quiet',
+  ],
   'provider_token.handed_out': ['Token at a provider given to a client', 'quiet'],
   'administrator.new_device': [
     'Administrator signed in with a new browser',

@@ -28,6 +28,7 @@ export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
       identities: 'deleted',
       authenticators: 'deleted',
       devices: 'deleted',
+      approvals: 'deleted',
       authorizations: 'deleted',
       consents: 'deleted',
       provider_tokens: 'deleted',
@@ -46,6 +47,7 @@ export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
   clients: {
     delete: {
       client_grants: 'deleted',
+      approvals: 'deleted',
       authorizations: 'deleted',
       consents: 'deleted',
       federated_credentials: 'deleted',
@@ -97,6 +99,7 @@ export const consequences: { readonly [C in DependedOn]: ActsOn<C> } = {
 /** Numbers of things in words, as ICU MessageFormat; what is counted by several of its owners may be called otherwise by one of them. */
 const texts: Readonly<Record<string, string>> = named({
   api_resources: '{count, plural, one {# API resource} other {# API resources}}',
+  approvals: '{count, plural, one {# approval} other {# approvals}}',
   authenticators: '{count, plural, one {# sign-in method} other {# sign-in methods}}',
   authorization_detail_types: '{count, plural, one {# type of authorization details} other {# types of authorization details}}',
   authorizations: '{count, plural, one {# authorization} other {# authorizations}}',
