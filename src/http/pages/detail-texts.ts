@@ -3,7 +3,7 @@ import type { Environment } from '../../domain/environment.js';
 import type { Detail } from '../../lib/authorization-details.js';
 import { detailSentence, languageOfSentence } from '../../lib/detail-sentence.js';
 import { isLanguage, languages, type Language } from '../../lib/languages/languages.js';
-import type { PageDetailText } from './page-models.js';
+import type { PageDetailText } from './application-models.js';
 import type { Words } from './words.js';
 
 /** A detail as its type's sentence says it in the language of the page, else in the environment's, else in another. */
