@@ -50,10 +50,12 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
         access_token_lifetime: 60,
         scope: '',
         audience: '',
+        authorization_details: null,
       }),
     'code, redeemed': () =>
       redeemAuthorizationCode(ctx.scope, {
         ...common,
+        details: null,
         client_id: '',
         redirect_uri: '',
         code_challenge: null,

@@ -43,7 +43,7 @@ const times = (ctx: Context) => {
   const now = ctx.clock.now();
   return { now, jti: uuidv7(now.getTime()), event_id: uuidv7(now.getTime()) };
 };
-const nothing = { subscribers: [], jkt: null, refresh_jkt: null, proof: null };
+const nothing = { subscribers: [], jkt: null, refresh_jkt: null, proof: null, authorization_details: null };
 
 function insertToken(ctx: Context) {
   const { now, ...ids } = times(ctx);
@@ -56,6 +56,7 @@ function insertToken(ctx: Context) {
     issued_at: now,
     jkt: null,
     proof: null,
+    authorization_details: null,
     lifetime: 3600,
     grant_type: 'client_credentials',
     subscribers: [],
@@ -113,12 +114,14 @@ async function code(ctx: Context, person: Person) {
     expires_at: new Date(now.getTime() + 60_000),
     request_id: null,
     organization_id: null,
+    authorization_details: null,
   });
   const redeemed = await redeemAuthorizationCode(ctx.scope, {
     ...ids,
     ...nothing,
     ...none,
     organization: null,
+    details: null,
     digest: value,
     client_id: fixtures.client.id,
     redirect_uri,

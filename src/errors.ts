@@ -58,6 +58,10 @@ export class OAuthError extends RuledError {
   static invalid_target(description: string) {
     return new OAuthError(400, 'invalid_target', description);
   }
+  /** RFC 9396 5. */
+  static invalid_authorization_details(description: string) {
+    return new OAuthError(400, 'invalid_authorization_details', description);
+  }
   static unauthorized_client(description: string) {
     return new OAuthError(400, 'unauthorized_client', description);
   }

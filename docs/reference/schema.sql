@@ -21,6 +21,7 @@ create table access_tokens (
   act jsonb,
   earlier_scopes jsonb,
   organization_id uuid,
+  authorization_details jsonb,
   constraint access_tokens_pkey PRIMARY KEY (environment_id, digest)
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX access_tokens_expires_at ON access_tokens USING btree (expires_at);
@@ -232,11 +233,34 @@ create table authorization_codes (
   dpop_jkt text,
   request_id text,
   organization_id uuid,
+  authorization_details jsonb,
   constraint authorization_codes_pkey PRIMARY KEY (environment_id, digest)
 ) with (fillfactor=80, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX authorization_codes_expires_at ON authorization_codes USING btree (expires_at);
 CREATE INDEX authorization_codes_user ON authorization_codes USING btree (user_id, environment_id);
 CREATE TRIGGER authorization_codes_noted AFTER INSERT ON authorization_codes FOR EACH ROW EXECUTE FUNCTION note_authorization_of_code();
+
+create table authorization_detail_types (
+  environment_id uuid not null,
+  id uuid not null,
+  api_resource_id uuid not null,
+  name text not null,
+  fields jsonb not null,
+  sentence jsonb not null,
+  remember boolean not null default false,
+  status text not null default 'enabled'::text,
+  version integer not null default 1,
+  created_at timestamp with time zone not null,
+  updated_at timestamp with time zone not null,
+  constraint authorization_detail_types_name UNIQUE (environment_id, name),
+  constraint authorization_detail_types_pkey PRIMARY KEY (environment_id, id),
+  constraint authorization_detail_types_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text]))),
+  constraint authorization_detail_types_environment_id_api_resource_id_fkey FOREIGN KEY (environment_id, api_resource_id) REFERENCES api_resources(environment_id, id) ON DELETE CASCADE
+) with ();
+CREATE INDEX authorization_detail_types_created_at ON authorization_detail_types USING btree (environment_id, created_at, id);
+CREATE INDEX authorization_detail_types_resource ON authorization_detail_types USING btree (environment_id, api_resource_id);
+CREATE INDEX authorization_detail_types_updated_at ON authorization_detail_types USING btree (environment_id, updated_at, id);
+CREATE TRIGGER authorization_detail_types_changed AFTER INSERT OR DELETE OR UPDATE ON authorization_detail_types FOR EACH ROW EXECUTE FUNCTION note_change();
 
 create table authorizations (
   environment_id uuid not null,
@@ -440,6 +464,7 @@ create table clients (
   backchannel_token_delivery_mode text not null default 'poll'::text,
   backchannel_client_notification_endpoint text,
   backchannel_users text not null default 'known'::text,
+  authorization_details_types text[] not null default '{}'::text[],
   constraint clients_access_token_format_check CHECK ((access_token_format = ANY (ARRAY['jwt'::text, 'opaque'::text]))),
   constraint clients_application_type_check CHECK ((application_type = ANY (ARRAY['web'::text, 'spa'::text, 'native'::text, 'machine'::text, 'saml'::text]))),
   constraint clients_authorization_signed_response_alg_check CHECK ((authorization_signed_response_alg = ANY (ARRAY['RS256'::text, 'ES256'::text, 'PS256'::text, 'EdDSA'::text]))),
@@ -563,6 +588,7 @@ create table consents (
   id uuid not null,
   resource_scopes jsonb not null default '{}'::jsonb,
   client_digest bytea,
+  authorization_details jsonb not null default '[]'::jsonb,
   constraint consents_pkey PRIMARY KEY (environment_id, user_id, client_id),
   constraint consents_environment_id_client_id_fkey FOREIGN KEY (environment_id, client_id) REFERENCES clients(environment_id, id) ON DELETE CASCADE,
   constraint consents_environment_id_user_id_fkey FOREIGN KEY (environment_id, user_id) REFERENCES users(environment_id, id) ON DELETE CASCADE
@@ -1551,6 +1577,7 @@ create table refresh_tokens (
   id_token_claims text[],
   jkt text,
   organization_id uuid,
+  authorization_details jsonb,
   constraint refresh_tokens_pkey PRIMARY KEY (environment_id, digest)
 ) with (fillfactor=85, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX refresh_tokens_expires_at ON refresh_tokens USING btree (expires_at);

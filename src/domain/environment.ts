@@ -18,6 +18,8 @@ export type Environment = EnvironmentRow & {
   readonly management_audience: string;
   /** What its account pages say in the place of built-in texts; null: nothing. */
   readonly page_texts: OwnTexts | null;
+  /** The types of authorization details that discovery names (RFC 9396 10). */
+  readonly authorization_details_types: readonly string[];
 };
 
 /** Every `iss` that tokens of the environment may bear at this time: the issuer, and earlier ones until their date. */

@@ -14,6 +14,7 @@ export const oauthErrorCodes = {
   server_error: ['RFC 6749', 'Something went wrong; the log of the service has the cause.'],
   temporarily_unavailable: ['RFC 6749', 'Repeat after `Retry-After` seconds.'],
   invalid_target: ['RFC 8707', 'The `resource` is unknown, or the client has no grant for it.'],
+  invalid_authorization_details: ['RFC 9396', 'The `authorization_details` are malformed, of a type that is unknown at the `resource` or not the client’s, or go beyond what was allowed; the description says which.'],
   invalid_token: ['RFC 6750', 'The access token is missing, expired, revoked, or meant for something else. Get a new one.'],
   invalid_dpop_proof: ['RFC 9449', 'The header `DPoP` is missing, or its proof is not for this request, of another key, or was used before; the description says what. Make a new one for every request.'],
   use_dpop_nonce: ['RFC 9449', 'Make a new proof with the `nonce` in the header `DPoP-Nonce` of this answer, and repeat.'],

@@ -30,6 +30,11 @@ const previewRules = {
     found: 'The client has no grant for the API.',
     fix: 'Create a grant for the client and the API: for itself (client credentials), or to ask people for.',
   },
+  details_not_taken: {
+    title: 'Authorization details not taken',
+    found: 'The authorization details are malformed, or of a type that the API does not have or the client may not ask for.',
+    fix: 'Compare them with the type at the API, and list the type in authorization_details_types of the client.',
+  },
   tokens_not_taken: {
     title: 'Tokens of the API not taken',
     found: 'The tokens of the API are signed with RS256, which the profile of the client rules out.',

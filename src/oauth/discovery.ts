@@ -61,6 +61,9 @@ export function metadata(environment: Environment): Record<string, unknown> {
     backchannel_logout_session_supported: true,
     authorization_response_iss_parameter_supported: true,
     ...(environment.client_id_metadata_documents === 'off' ? {} : { client_id_metadata_document_supported: true }),
+    ...(environment.authorization_details_types.length > 0 && {
+      authorization_details_types_supported: environment.authorization_details_types,
+    }),
     resource_indicators_supported: takes('resource'),
     identity_chaining_requested_token_types_supported: [idJagTokenType],
     authorization_grant_profiles_supported: [idJagProfile],

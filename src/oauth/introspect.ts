@@ -4,6 +4,7 @@ import { sessionBounds } from '../domain/sessions/sessions.js';
 import { signerFor } from '../domain/signing-keys/signing-keys.js';
 import { signJwt } from '../domain/tokens/formats/jwt.js';
 import { isOfRecord } from '../domain/tokens/of-record.js';
+import { detailsOf } from '../domain/tokens/authorization-details.js';
 import { effectiveTarget } from '../domain/tokens/target.js';
 import { organizationClaims, type OrganizationClaims } from '../domain/tokens/organization-claims.js';
 import { describeActiveToken, type DescribedToken } from '../domain/tokens/active-token.js';
@@ -39,6 +40,7 @@ function describe({ token, permissions, mapped }: DescribedToken, organization: 
     ...(token.session_id === null ? {} : { sid: token.session_id }),
     ...organization,
     ...(permissions === null ? {} : { permissions }),
+    ...(token.authorization_details === null ? {} : { authorization_details: token.authorization_details }),
     ...(token.act === null ? {} : { act: token.act }),
     ...(token.client_profile === undefined ? {} : { client_profile: token.client_profile }),
     ...confirmation(token.jkt),
@@ -50,7 +52,9 @@ async function describeRefreshToken(ctx: Context, client: Client, value: string)
   const token = await findRefreshToken(ctx.scope, digest(value), sessionBounds(ctx));
   if (!token || token.client_id !== client.id || token.problem !== null || token.rotated_at !== null) return null;
   if (!isOfRecord(client, token.issued_at.getTime())) return null;
-  if (token.resource !== null && !(await effectiveTarget(ctx, client, token.resource, token.grant_id))) return null;
+  const target = token.resource === null ? null : await effectiveTarget(ctx, client, token.resource, token.grant_id);
+  if (token.resource !== null && !target) return null;
+  const details = detailsOf(client, target, token);
   const organization = await organizationClaims(ctx, token.organization_id);
   if (!organization) return null;
   return {
@@ -65,6 +69,7 @@ async function describeRefreshToken(ctx: Context, client: Client, value: string)
     iat: seconds(token.issued_at),
     sid: token.session_id,
     ...organization,
+    ...(details === null ? {} : { authorization_details: details }),
     ...confirmation(token.jkt),
   };
 }

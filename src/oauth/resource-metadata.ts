@@ -16,6 +16,7 @@ function resourceMetadata(environment: Environment, resource: ApiResource): Reco
     bearer_methods_supported: ['header'],
     dpop_signing_alg_values_supported: proofAlgorithms,
     dpop_bound_access_tokens_required: resource.dpop_bound_access_tokens,
+    ...(resource.detail_types.size > 0 && { authorization_details_types_supported: [...resource.detail_types.keys()] }),
     resource_name: resource.name,
     ...(resource.documentation_url === null ? {} : { resource_documentation: resource.documentation_url }),
   };

@@ -84,7 +84,7 @@ export function token(web: Web) {
     ctx.metrics.daily.add(ctx.environment.id, 'tokens', grant_type);
     ctx.metrics.tokensIssued.count(grant_type, given.access_token.startsWith('at_') ? 'opaque' : 'jwt');
     if (given.dropped) traceDropped(req, given.dropped);
-    const { access_token, expires_in, scope, refresh_token, id_token, issued_token_type } = given;
+    const { access_token, expires_in, scope, authorization_details, refresh_token, id_token, issued_token_type } = given;
     res.setHeader('Cache-Control', 'no-store');
     res.setHeader('Pragma', 'no-cache');
     res.setHeader('Content-Type', 'application/json');
@@ -96,6 +96,7 @@ export function token(web: Web) {
         token_type,
         expires_in,
         scope,
+        authorization_details: authorization_details ?? undefined,
         refresh_token: refresh_token ?? undefined,
         id_token,
         issued_token_type,

@@ -54,6 +54,7 @@ const validate: Protocol['validate'] = async (ctx, addressee, sent, session) => 
     scopes: scopesOf(client),
     rulings: [],
     resource: null,
+    authorization_details: null,
     organization: organization_choice.kind === 'one' ? organization_choice.organization : null,
     organization_choice,
     code_challenge: null,

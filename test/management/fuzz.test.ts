@@ -25,6 +25,11 @@ beforeAll(async () => {
   await keep('api_resources', api.create('api_resources', 'api_resource', { identifier: 'https://one.example', name: 'One' }));
   const resource = link('api_resource', ids.get('api_resources') as string);
   await keep('permissions', api.create('permissions', 'permission', { name: 'read' }, { api_resource: resource }));
+  const detailType = { name: 'one', fields: [{ name: 'what', kind: 'text' }], sentence: { en: 'See {what}' } };
+  await keep(
+    'authorization_detail_types',
+    api.create('authorization_detail_types', 'authorization_detail_type', detailType, { api_resource: resource }),
+  );
   await keep('roles', api.create('roles', 'role', { name: 'One' }));
   await keep('users', api.create('users', 'user', { email: 'one@example.com' }));
   await keep('clients', api.create('clients', 'client', { name: 'One', application_type: 'machine' }));

@@ -208,7 +208,7 @@ describe('revoke_tokens of a client (attack 6.949)', () => {
     const use = () =>
       useRefreshToken(ctx.scope, {
         digest: digest(refresh_token), now: service.clock.now(), successor_digest: null, known_successors: [], next_expires_at: null, jti: randomUUID(),
-        access_token_format: 'jwt', access_token_digest: randomBytes(32), access_token_lifetime: 60, scope: 'openid', audience: 'x', event_id: randomUUID(),
+        access_token_format: 'jwt', access_token_digest: randomBytes(32), access_token_lifetime: 60, scope: 'openid', audience: 'x', authorization_details: null, event_id: randomUUID(),
         subscribers: [], jkt: null, refresh_jkt: null, proof: null,
       }); // prettier-ignore
     expect(await use()).not.toBeNull();

@@ -10,6 +10,9 @@ export const shopDocument: Document = {
       identifier: 'https://api.example',
       name: 'Orders',
       permissions: [{ name: 'orders:read' }, { name: 'orders:write', description: 'Change orders.' }],
+      authorization_detail_types: [
+        { name: 'order', fields: [{ name: 'total', kind: 'money', required: true, max: 500 }], sentence: { en: 'Order for {total}' } },
+      ],
     },
   ],
   roles: [

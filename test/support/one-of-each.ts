@@ -1,3 +1,4 @@
+import { addApproval } from './approvals.js';
 import { addSignalStream } from './signals.js';
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
@@ -20,6 +21,11 @@ export async function oneOfEach(service: TestService, api: Api): Promise<Map<str
   await keep('api_resources', api.create('api_resources', 'api_resource', { identifier: 'https://one.example', name: 'One' }));
   const resource = link('api_resource', records.get('api_resources')?.['id']);
   await keep('permissions', api.create('permissions', 'permission', { name: 'read' }, { api_resource: resource }));
+  const detailType = { name: 'one', fields: [{ name: 'what', kind: 'text' }], sentence: { en: 'See {what}' } };
+  await keep(
+    'authorization_detail_types',
+    api.create('authorization_detail_types', 'authorization_detail_type', detailType, { api_resource: resource }),
+  );
   await keep('roles', api.create('roles', 'role', { name: 'One' }));
   await addUser(ctx, { email: 'one@example.com' });
   await new Browser(service.url).login('one@example.com', password);
@@ -50,7 +56,8 @@ export async function oneOfEach(service: TestService, api: Api): Promise<Map<str
   await keep('provider_grants', api.create('provider_grants', 'provider_grant', { scopes: ['calendar'] }, between));
   await addProviderToken(ctx, { identity, client_id: records.get('clients')?.['id'] as string });
   await giveConsent(ctx, { user_id, client_id: records.get('clients')?.['id'] as string, scopes: ['openid'], resource: null });
-  for (const path of ['identities', 'consents', 'provider_tokens', 'authorizations'])
+  await addApproval(ctx, records.get('clients')?.['id'] as string, user_id);
+  for (const path of ['identities', 'consents', 'provider_tokens', 'authorizations', 'approvals'])
     records.set(path, (await api.get(`/${path}`)).body['data'][0]);
   await keep('organizations', api.create('organizations', 'organization', { name: 'one', display_name: 'One' }));
   const organization = link('organization', records.get('organizations')?.['id']);

@@ -306,6 +306,7 @@ const authorization = {
   access: [{ api: 'Notes', scopes: ['Read your notes'] }],
   origin: 'person' as 'person' | 'administrator' | 'employer' | 'approval',
   approvals: [],
+  details: [],
   blocked_by: null as 'person' | 'administrator' | null,
   granted_at: '2026-03-02T10:00:00.000Z',
   last_used_at: '2026-11-20T08:00:00.000Z',
@@ -319,6 +320,7 @@ const consent = {
     ...['openid', 'profile', 'email', 'offline_access'].map((name) => ({ name, text: scopeText(wordsIn('en'), name) })),
     { name: 'notes:write', text: scopeText(wordsIn('en'), 'notes:write', 'Change and delete your notes') },
   ],
+  details: [],
   unverified: null,
   action: '/oauth/authorize/consent',
   hidden: { request: 'sealed' },
@@ -878,6 +880,17 @@ const samples: Record<string, SamplePage> = {
     },
   },
   consent: { view: 'oauth/consent', model: { ...base('Allow Acme Notes to access your account?'), ...consent } },
+  'consent-details': {
+    view: 'oauth/consent',
+    model: {
+      ...base('Allow Acme Notes to access your account?'),
+      ...consent,
+      details: [
+        { name: 'detail_0', text: 'Pay \u2068€123.50\u2069 to \u2068Muster GmbH\u2069', lang: 'en', dir: 'ltr' },
+        { name: 'detail_1', text: 'ادفع \u2068123.50 €\u2069 إلى \u2068Muster GmbH\u2069', lang: 'ar', dir: 'rtl' },
+      ],
+    },
+  },
   'consent-unverified': {
     view: 'oauth/consent',
     model: {

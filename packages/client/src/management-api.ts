@@ -2682,6 +2682,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/api_resources/{id}/authorization_detail_types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What clients may ask for at it beyond scopes. */
+        get: operations["get_api_resource_authorization_detail_types"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/api_resources/{id}/relationships/authorization_detail_types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What clients may ask for at it beyond scopes. Ids alone. */
+        get: operations["get_api_resource_authorization_detail_types_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/api_resources/{id}/client_grants": {
         parameters: {
             query?: never;
@@ -2742,6 +2776,111 @@ export interface paths {
         };
         /** The environment that it belongs to. Ids alone. */
         get: operations["get_api_resource_environment_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/authorization_detail_types": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List authorization detail types */
+        get: operations["list_authorization_detail_types"];
+        put?: never;
+        /** Create an authorization detail type */
+        post: operations["create_authorization_detail_type"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/authorization_detail_types/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read an authorization detail type */
+        get: operations["get_authorization_detail_type"];
+        put?: never;
+        post?: never;
+        /** Delete an authorization detail type */
+        delete: operations["delete_authorization_detail_type"];
+        options?: never;
+        head?: never;
+        /** Change an authorization detail type */
+        patch: operations["update_authorization_detail_type"];
+        trace?: never;
+    };
+    "/api/authorization_detail_types/{id}/api_resource": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The API that its details are for. */
+        get: operations["get_authorization_detail_type_api_resource"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/authorization_detail_types/{id}/relationships/api_resource": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The API that its details are for. Ids alone. */
+        get: operations["get_authorization_detail_type_api_resource_linkage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/authorization_detail_types/{id}/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. */
+        get: operations["get_authorization_detail_type_environment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/authorization_detail_types/{id}/relationships/environment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The environment that it belongs to. Ids alone. */
+        get: operations["get_authorization_detail_type_environment_linkage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -7681,6 +7820,8 @@ export interface components {
             jwks_uri?: string | null;
             /** @description Scopes that it may ask for; null = all. */
             scopes?: string[] | null;
+            /** @description Names of the types of authorization details that it may ask for (RFC 9396 10). */
+            authorization_details_types?: string[];
             /**
              * @description The format of its access tokens without `resource`, which are good at userinfo.
              * @enum {string}
@@ -7884,6 +8025,8 @@ export interface components {
             jwks_uri?: string | null;
             /** @description Scopes that it may ask for; null = all. */
             scopes?: string[] | null;
+            /** @description Names of the types of authorization details that it may ask for (RFC 9396 10). */
+            authorization_details_types?: string[];
             /**
              * @description The format of its access tokens without `resource`, which are good at userinfo.
              * @enum {string}
@@ -8370,6 +8513,81 @@ export interface components {
             required_acr?: ("2" | "phr") | null;
             /** @description How old the proofs of the person may be, in seconds, when tokens for it are asked for; null = as old as the session. */
             max_authentication_age?: number | null;
+        };
+        authorization_detail_type_create: {
+            data: {
+                /** @constant */
+                type: "authorization_detail_type";
+                attributes: components["schemas"]["authorization_detail_type_create_attributes"];
+                relationships: {
+                    /** @description Required. The API that its details are for. */
+                    api_resource: {
+                        data: {
+                            /** @constant */
+                            type: "api_resource";
+                            /** Format: uuid */
+                            id: string;
+                        };
+                    };
+                };
+            };
+        };
+        authorization_detail_type_create_attributes: {
+            /** @description The `type` in `authorization_details`; unique in the environment. */
+            name: string;
+            /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in any currency. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
+            fields: {
+                name: string;
+                /** @enum {string} */
+                kind: "text" | "number" | "money" | "date" | "choice";
+                list?: boolean;
+                required?: boolean;
+                max?: number | null;
+                choices?: string[];
+            }[];
+            /** @description What people are asked, by language: plain text in ICU MessageFormat with a placeholder for every field. In a language that has none they read the one of the environment’s language, else another. */
+            sentence: {
+                [key: string]: string;
+            };
+            /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
+            remember?: boolean;
+            /**
+             * @description Nobody may ask for details of a disabled type, and those that were allowed are worth nothing meanwhile.
+             * @enum {string}
+             */
+            status?: "enabled" | "disabled";
+        };
+        authorization_detail_type_update: {
+            data: {
+                /** @constant */
+                type: "authorization_detail_type";
+                /** Format: uuid */
+                id: string;
+                attributes?: components["schemas"]["authorization_detail_type_update_attributes"];
+            };
+        };
+        authorization_detail_type_update_attributes: {
+            /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in any currency. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
+            fields?: {
+                name: string;
+                /** @enum {string} */
+                kind: "text" | "number" | "money" | "date" | "choice";
+                list?: boolean;
+                required?: boolean;
+                max?: number | null;
+                choices?: string[];
+            }[];
+            /** @description What people are asked, by language: plain text in ICU MessageFormat with a placeholder for every field. In a language that has none they read the one of the environment’s language, else another. */
+            sentence?: {
+                [key: string]: string;
+            };
+            /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
+            remember?: boolean;
+            /**
+             * @description Nobody may ask for details of a disabled type, and those that were allowed are worth nothing meanwhile.
+             * @enum {string}
+             */
+            status?: "enabled" | "disabled";
         };
         external_server_create: {
             data: {
@@ -11539,6 +11757,10 @@ export interface components {
                 resource_scopes?: {
                     [key: string]: string[];
                 };
+                /** @description What was allowed beyond scopes (RFC 9396): details that are remembered, and those of refresh tokens. */
+                authorization_details?: {
+                    [key: string]: unknown;
+                }[];
                 /**
                  * Format: date-time
                  * @description When it first was allowed.
@@ -11655,6 +11877,10 @@ export interface components {
                 resource_scopes?: {
                     [key: string]: string[];
                 };
+                /** @description Details (RFC 9396) that the user is not asked about again. */
+                authorization_details?: {
+                    [key: string]: unknown;
+                }[];
                 /**
                  * Format: date-time
                  * @description When the person first allowed the client something.
@@ -12579,6 +12805,8 @@ export interface components {
                 jwks_uri?: string | null;
                 /** @description Scopes that it may ask for; null = all. */
                 scopes?: string[] | null;
+                /** @description Names of the types of authorization details that it may ask for (RFC 9396 10). */
+                authorization_details_types?: string[];
                 /**
                  * @description The format of its access tokens without `resource`, which are good at userinfo.
                  * @enum {string}
@@ -13289,6 +13517,21 @@ export interface components {
                         id: string;
                     }[];
                 };
+                /** @description What clients may ask for at it beyond scopes. */
+                authorization_detail_types?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "authorization_detail_type";
+                        /** Format: uuid */
+                        id: string;
+                    }[];
+                };
                 /** @description Which clients may call it for themselves, or ask people for its scopes. */
                 client_grants?: {
                     links?: {
@@ -13407,6 +13650,8 @@ export interface components {
                     jwks_uri?: string | null;
                     /** @description Scopes that it may ask for; null = all. */
                     scopes?: string[] | null;
+                    /** @description Names of the types of authorization details that it may ask for (RFC 9396 10). */
+                    authorization_details_types?: string[];
                     /**
                      * @description The format of its access tokens without `resource`, which are good at userinfo.
                      * @enum {string}
@@ -13783,6 +14028,8 @@ export interface components {
                     jwks_uri?: string | null;
                     /** @description Scopes that it may ask for; null = all. */
                     scopes?: string[] | null;
+                    /** @description Names of the types of authorization details that it may ask for (RFC 9396 10). */
+                    authorization_details_types?: string[];
                     /**
                      * @description The format of its access tokens without `resource`, which are good at userinfo.
                      * @enum {string}
@@ -14984,6 +15231,130 @@ export interface components {
                 id: string;
             }[];
             data: components["schemas"]["api_resource"];
+        };
+        authorization_detail_type_list: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self: string;
+                /** Format: uri-reference */
+                first: string;
+                prev: string | null;
+                next: string | null;
+                /** Format: uri-reference */
+                describedby: string;
+            };
+            data: components["schemas"]["authorization_detail_type"][];
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            meta: {
+                page: {
+                    size: number;
+                };
+            };
+        };
+        /** @description Types of authorization details (RFC 9396): what clients may ask people for at an API beyond scopes, such as one payment, and the sentence by which people are asked. Whoever writes the sentence tells people what they allow: give the permission to those alone whom you would let do that. */
+        authorization_detail_type: {
+            /** @constant */
+            type: "authorization_detail_type";
+            /** Format: uuid */
+            id: string;
+            attributes: {
+                /** @description The `type` in `authorization_details`; unique in the environment. */
+                name?: string;
+                /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in any currency. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
+                fields?: {
+                    name: string;
+                    /** @enum {string} */
+                    kind: "text" | "number" | "money" | "date" | "choice";
+                    list?: boolean;
+                    required?: boolean;
+                    max?: number | null;
+                    choices?: string[];
+                }[];
+                /** @description What people are asked, by language: plain text in ICU MessageFormat with a placeholder for every field. In a language that has none they read the one of the environment’s language, else another. */
+                sentence?: {
+                    [key: string]: string;
+                };
+                /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
+                remember?: boolean;
+                /**
+                 * @description Nobody may ask for details of a disabled type, and those that were allowed are worth nothing meanwhile.
+                 * @enum {string}
+                 */
+                status?: "enabled" | "disabled";
+                /**
+                 * Format: date-time
+                 * @description When it was made.
+                 */
+                created_at?: string;
+                /**
+                 * Format: date-time
+                 * @description When it last changed; at first the same as created_at.
+                 */
+                updated_at?: string;
+            };
+            relationships?: {
+                /** @description The API that its details are for. */
+                api_resource?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "api_resource";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+                /** @description The environment that it belongs to. */
+                environment?: {
+                    links?: {
+                        /** Format: uri-reference */
+                        self: string;
+                        /** Format: uri-reference */
+                        related: string;
+                    };
+                    data?: {
+                        /** @constant */
+                        type: "environment";
+                        /** Format: uuid */
+                        id: string;
+                    } | null;
+                };
+            };
+            links?: {
+                /** Format: uri-reference */
+                self: string;
+            };
+            meta: {
+                version: number;
+            };
+        };
+        authorization_detail_type_document: {
+            jsonapi: {
+                /** @constant */
+                version: "1.1";
+            };
+            links: {
+                /** Format: uri-reference */
+                self?: string;
+                /** Format: uri-reference */
+                describedby?: string;
+            };
+            included?: {
+                type: string;
+                id: string;
+            }[];
+            data: components["schemas"]["authorization_detail_type"];
         };
         external_server_list: {
             jsonapi: {
@@ -18806,7 +19177,7 @@ export interface components {
                  * @description Why.
                  * @enum {string}
                  */
-                rule?: "granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_provider_grant" | "provider_access_missing" | "provider_away" | "no_outbound_grant" | "outbound_scope_not_granted" | "outbound_grant_for_others" | "device_code_expired" | "rate_limited" | "refused";
+                rule?: "granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "details_not_taken" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_provider_grant" | "provider_access_missing" | "provider_away" | "no_outbound_grant" | "outbound_scope_not_granted" | "outbound_grant_for_others" | "device_code_expired" | "rate_limited" | "refused";
                 /** @description The error code that was answered; null for what went on. */
                 error?: string | null;
                 /** @description The requests from the authorization on, as far as they are known to belong together; the last is the one that was refused. */
@@ -18817,7 +19188,7 @@ export interface components {
                     step: "pushed_authorization_request" | "authorize" | "provider" | "consent" | "device_authorization" | "backchannel_authentication" | "token";
                     /** @enum {string} */
                     outcome: "accepted" | "narrowed" | "refused";
-                    rule: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_provider_grant" | "provider_access_missing" | "provider_away" | "no_outbound_grant" | "outbound_scope_not_granted" | "outbound_grant_for_others" | "device_code_expired" | "rate_limited" | "refused") | null;
+                    rule: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "details_not_taken" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_provider_grant" | "provider_access_missing" | "provider_away" | "no_outbound_grant" | "outbound_scope_not_granted" | "outbound_grant_for_others" | "device_code_expired" | "rate_limited" | "refused") | null;
                     /** @description What the request said, and what it was compared with; never a code, token, verifier or password. */
                     detail: {
                         /** @description As it was received. */
@@ -18830,7 +19201,7 @@ export interface components {
                         scopes?: {
                             name: string;
                             /** @enum {string} */
-                            rule: "granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken";
+                            rule: "granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "details_not_taken" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken";
                         }[];
                         /** @description As it was received, without the values of its query. */
                         redirect_uri?: string;
@@ -18938,7 +19309,7 @@ export interface components {
                 /** @enum {string} */
                 action: "create" | "update" | "delete";
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "authorization_detail_type" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 /** @description What the document calls the record; `{identifier}#{name}` of a permission, `{client_id} -> {identifier}` of a grant. */
                 key: string;
                 /** @description Old and new value of each attribute that changes; a secret is `[secret]`. */
@@ -18964,7 +19335,7 @@ export interface components {
             /** @description Secrets that nobody gave and the service makes; their `value` is shown by the answer that makes them, and never again. */
             secrets: {
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "authorization_detail_type" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 key: string;
                 attribute: string;
                 value?: string;
@@ -18991,7 +19362,7 @@ export interface components {
                 /** @enum {string} */
                 action: "create" | "update" | "delete";
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "authorization_detail_type" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 /** @description What the document calls the record; `{identifier}#{name}` of a permission, `{client_id} -> {identifier}` of a grant. */
                 key: string;
                 /** @description Old and new value of each attribute that changes; a secret is `[secret]`. */
@@ -19017,7 +19388,7 @@ export interface components {
             /** @description Secrets that nobody gave and the service makes; their `value` is shown by the answer that makes them, and never again. */
             secrets: {
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "authorization_detail_type" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 key: string;
                 attribute: string;
                 value?: string;
@@ -19053,7 +19424,7 @@ export interface components {
                 /** @enum {string} */
                 action: "create" | "update" | "delete";
                 /** @enum {string} */
-                kind: "environment" | "api_resource" | "permission" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
+                kind: "environment" | "api_resource" | "permission" | "authorization_detail_type" | "role" | "organization" | "organization_domain" | "connection" | "trusted_issuer" | "client" | "client_grant" | "provider_grant" | "external_server" | "outbound_grant" | "webhook" | "log_stream" | "mail_template" | "page_text";
                 /** @description What the document calls the record; `{identifier}#{name}` of a permission, `{client_id} -> {identifier}` of a grant. */
                 key: string;
                 /** @description Old and new value of each attribute that changes; a secret is `[secret]`. */
@@ -19157,14 +19528,14 @@ export interface components {
                 name: string;
                 granted: boolean;
                 /** @enum {string} */
-                rule: "granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken";
+                rule: "granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "details_not_taken" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken";
                 detail: string;
             }[];
             /** @description Why there would be no token; then the members before are null and false. */
             refusal: {
                 error: string;
                 /** @enum {string} */
-                rule: "granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken";
+                rule: "granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "details_not_taken" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken";
                 detail: string;
             } | null;
         };
@@ -20651,7 +21022,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "authorization_details" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -20784,7 +21155,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[consent]"?: ("scopes" | "resource_scopes" | "granted_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                "fields[consent]"?: ("scopes" | "resource_scopes" | "authorization_details" | "granted_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -23049,7 +23420,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -23422,7 +23793,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[consent]"?: ("scopes" | "resource_scopes" | "granted_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                "fields[consent]"?: ("scopes" | "resource_scopes" | "authorization_details" | "granted_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -23470,7 +23841,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[consent]"?: ("scopes" | "resource_scopes" | "granted_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                "fields[consent]"?: ("scopes" | "resource_scopes" | "authorization_details" | "granted_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
             };
             header?: never;
             path: {
@@ -23670,7 +24041,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -23927,7 +24298,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "authorization_details" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -23975,7 +24346,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "authorization_details" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
             };
             header?: never;
             path: {
@@ -24021,7 +24392,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "authorization_details" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
             };
             header?: never;
             path: {
@@ -24065,7 +24436,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "authorization_details" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
             };
             header?: never;
             path: {
@@ -24109,7 +24480,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                "fields[authorization]"?: ("origin" | "status" | "scopes" | "resource_scopes" | "authorization_details" | "granted_at" | "last_used_at" | "blocked_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
             };
             header?: never;
             path: {
@@ -24273,7 +24644,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -24784,7 +25155,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -26141,7 +26512,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "authorization_detail_types" | "client_grants" | "environment")[];
             };
             header?: never;
             path: {
@@ -26532,7 +26903,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -26580,7 +26951,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -26628,7 +26999,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -26708,7 +27079,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -26758,7 +27129,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -26802,7 +27173,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -26846,7 +27217,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -28133,7 +28504,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -28252,7 +28623,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "authorization_detail_types" | "client_grants" | "environment")[];
             };
             header?: never;
             path: {
@@ -29479,7 +29850,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -29840,7 +30211,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "authorization_detail_types" | "client_grants" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -29888,7 +30259,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "authorization_detail_types" | "client_grants" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -29936,7 +30307,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "authorization_detail_types" | "client_grants" | "environment")[];
             };
             header?: never;
             path: {
@@ -30016,7 +30387,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
                 /** @description Only these fields. */
-                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "client_grants" | "environment")[];
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "authorization_detail_types" | "client_grants" | "environment")[];
             };
             header?: never;
             path: {
@@ -30163,6 +30534,133 @@ export interface operations {
                         data: {
                             /** @constant */
                             type: "permission";
+                            /** Format: uuid */
+                            id: string;
+                        }[];
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_api_resource_authorization_detail_types: {
+        parameters: {
+            query?: {
+                /** @description The exact name. Several mean any of them. */
+                "filter[name]"?: string[];
+                /** @description Of one of these API resources (ids). Several mean any of them. */
+                "filter[api_resource]"?: string[];
+                /** @description Enabled or disabled. Several mean any of them. */
+                "filter[status]"?: ("enabled" | "disabled")[];
+                /** @description The name holds each of these words, in any case; words of one or two characters are what a word begins with. Or the whole id. */
+                "filter[search]"?: string;
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
+                sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name")[];
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("api_resource" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                /** @description Only these fields. */
+                "fields[authorization_detail_type]"?: ("name" | "fields" | "sentence" | "remember" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of an API resource. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["authorization_detail_type_list"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_api_resource_authorization_detail_types_linkage: {
+        parameters: {
+            query?: {
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The id of an API resource. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "authorization_detail_type";
                             /** Format: uuid */
                             id: string;
                         }[];
@@ -30378,6 +30876,480 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The id of an API resource. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "environment";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    list_authorization_detail_types: {
+        parameters: {
+            query?: {
+                /** @description The exact name. Several mean any of them. */
+                "filter[name]"?: string[];
+                /** @description Of one of these API resources (ids). Several mean any of them. */
+                "filter[api_resource]"?: string[];
+                /** @description Enabled or disabled. Several mean any of them. */
+                "filter[status]"?: ("enabled" | "disabled")[];
+                /** @description The name holds each of these words, in any case; words of one or two characters are what a word begins with. Or the whole id. */
+                "filter[search]"?: string;
+                /** @description The order, most important first; `-` for descending. -created_at unless given. A list of more than 100,000 records refuses other orders than these (`unsupported_sort`). Sort by created_at, with any filters. */
+                sort?: ("created_at" | "-created_at" | "updated_at" | "-updated_at" | "name" | "-name")[];
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("api_resource" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                /** @description Only these fields. */
+                "fields[authorization_detail_type]"?: ("name" | "fields" | "sentence" | "remember" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
+                /** @description Records a page; 25 unless given. */
+                "page[size]"?: number;
+                /** @description The page after this cursor; take it from links.next. */
+                "page[after]"?: string;
+                /** @description The page before this cursor; take it from links.prev. */
+                "page[before]"?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["authorization_detail_type_list"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    create_authorization_detail_type: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("api_resource" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                /** @description Only these fields. */
+                "fields[authorization_detail_type]"?: ("name" | "fields" | "sentence" | "remember" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/vnd.api+json": components["schemas"]["authorization_detail_type_create"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
+                    /** @description Where the new resource is. */
+                    Location: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["authorization_detail_type_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            413: components["responses"]["error_413"];
+            415: components["responses"]["error_415"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_authorization_detail_type: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("api_resource" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                /** @description Only these fields. */
+                "fields[authorization_detail_type]"?: ("name" | "fields" | "sentence" | "remember" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an authorization detail type. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The resource. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["authorization_detail_type_document"];
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    delete_authorization_detail_type: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an authorization detail type. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; there is nothing to show. */
+            204: {
+                headers: {
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    update_authorization_detail_type: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("api_resource" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
+                /** @description Only these fields. */
+                "fields[authorization_detail_type]"?: ("name" | "fields" | "sentence" | "remember" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an authorization detail type. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/vnd.api+json": components["schemas"]["authorization_detail_type_update"];
+            };
+        };
+        responses: {
+            /** @description As it is now. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    /** @description Where lists come from a replica: a list that brings it has this write. */
+                    "Read-After"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": components["schemas"]["authorization_detail_type_document"];
+                };
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            409: components["responses"]["error_409"];
+            412: components["responses"]["error_412"];
+            413: components["responses"]["error_413"];
+            415: components["responses"]["error_415"];
+            422: components["responses"]["error_422"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_authorization_detail_type_api_resource: {
+        parameters: {
+            query?: {
+                /** @description Related records to add: paths of at most three relationships (a.b.c). */
+                include?: ("permissions" | "permissions.api_resource" | "permissions.roles" | "permissions.api_resource.permissions" | "permissions.roles.permissions")[];
+                /** @description Only these fields. */
+                "fields[api_resource]"?: ("identifier" | "name" | "token_format" | "access_token_lifetime" | "user_access" | "token_typ" | "user_scopes" | "claim_mappings" | "signing_alg" | "dpop_bound_access_tokens" | "allow_unverified_clients" | "agent_claims" | "assertion_access" | "default_scopes" | "documentation_url" | "required_acr" | "max_authentication_age" | "signing_algorithm" | "metadata_url" | "challenge_header" | "is_system" | "created_at" | "updated_at" | "permissions" | "authorization_detail_types" | "client_grants" | "environment")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an authorization detail type. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["api_resource"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_authorization_detail_type_api_resource_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an authorization detail type. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Linkage. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        data: {
+                            /** @constant */
+                            type: "api_resource";
+                            /** Format: uuid */
+                            id: string;
+                        } | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_authorization_detail_type_environment: {
+        parameters: {
+            query?: {
+                /** @description Only these fields. */
+                "fields[environment]"?: ("name" | "slug" | "kind" | "base_url_issuer_until" | "session_lifetime" | "session_idle_lifetime" | "default_access_token_lifetime" | "id_token_lifetime" | "refresh_token_lifetime" | "refresh_token_idle_lifetime" | "branding" | "support_email" | "default_locale" | "registration_enabled" | "password_min_length" | "breached_passwords" | "otp_lifetime" | "otp_max_attempts" | "lockout_threshold" | "lockout_lifetime" | "allowed_email_domains" | "dynamic_registration_enabled" | "client_registration_policy" | "self_registered_client_limit" | "unused_client_lifetime" | "unused_authorization_lifetime" | "approval_lifetime" | "approval_confirmation" | "client_id_metadata_documents" | "client_id_metadata_hosts" | "require_pushed_authorization_requests" | "dpop_nonce" | "signing_algorithms" | "passkeys_enabled" | "passkey_rp_id" | "totp_enabled" | "second_factor_policy" | "second_factor_grace_lifetime" | "confirmation_lifetime" | "remember_device_lifetime" | "email_code_sign_in_enabled" | "preferred_username_from_email" | "email_second_factor_enabled" | "new_device_mail" | "record_token_issued" | "account_deletion_delay" | "password_migration_url" | "management_required_acr" | "is_default" | "base_url" | "issuer" | "created_at" | "updated_at")[];
+            };
+            header?: never;
+            path: {
+                /** @description The id of an authorization detail type. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The related records. */
+            200: {
+                headers: {
+                    /** @description For If-None-Match and If-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.api+json": {
+                        jsonapi: {
+                            /** @constant */
+                            version: "1.1";
+                        };
+                        links: {
+                            /** Format: uri-reference */
+                            self?: string;
+                            /** Format: uri-reference */
+                            describedby?: string;
+                        };
+                        included?: {
+                            type: string;
+                            id: string;
+                        }[];
+                        data: components["schemas"]["environment"] | null;
+                    };
+                };
+            };
+            /** @description What the caller has is still right. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["error_400"];
+            401: components["responses"]["error_401"];
+            403: components["responses"]["error_403"];
+            404: components["responses"]["error_404"];
+            406: components["responses"]["error_406"];
+            429: components["responses"]["error_429"];
+            431: components["responses"]["error_431"];
+            500: components["responses"]["error_500"];
+            503: components["responses"]["error_503"];
+        };
+    };
+    get_authorization_detail_type_environment_linkage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of an authorization detail type. */
                 id: string;
             };
             cookie?: never;
@@ -30668,7 +31640,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -31264,7 +32236,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -32779,7 +33751,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -35586,7 +36558,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -38975,7 +39947,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -43003,7 +43975,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {
@@ -44260,7 +45232,7 @@ export interface operations {
                 /** @description Meant one of these clients (ids). Several mean any of them. */
                 "filter[client]"?: string[];
                 /** @description Refused by one of these rules. Several mean any of them. */
-                "filter[rule]"?: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_provider_grant" | "provider_access_missing" | "provider_away" | "no_outbound_grant" | "outbound_scope_not_granted" | "outbound_grant_for_others" | "device_code_expired" | "rate_limited" | "refused")[];
+                "filter[rule]"?: ("granted" | "unknown_scope" | "not_in_client_scopes" | "not_in_client_grant" | "no_client_grant" | "details_not_taken" | "tokens_not_taken" | "permission_not_held" | "consent_missing" | "grant_type_not_allowed" | "client_disabled" | "user_blocked" | "unknown_resource" | "not_a_member" | "organization_open" | "organizations_not_taken" | "malformed_request" | "unknown_client" | "redirect_uri_mismatch" | "redirect_uri_changed" | "pushed_request_required" | "request_uri_not_usable" | "pkce_required" | "pkce_failed" | "sign_in_required" | "sign_in_class_not_met" | "provider_answer_refused" | "consent_denied" | "client_authentication_failed" | "unsupported_grant_type" | "code_unknown" | "code_expired" | "code_reused" | "of_another_client" | "client_blocked" | "session_ended" | "grant_ended" | "refresh_token_not_usable" | "refresh_token_reused" | "beyond_authorization" | "proof_failed" | "assertion_refused" | "assertion_replayed" | "assertion_nobody" | "assertion_subject_not_usable" | "no_provider_grant" | "provider_access_missing" | "provider_away" | "no_outbound_grant" | "outbound_scope_not_granted" | "outbound_grant_for_others" | "device_code_expired" | "rate_limited" | "refused")[];
                 /** @description Refused at one of these steps. Several mean any of them. */
                 "filter[step]"?: ("pushed_authorization_request" | "authorize" | "provider" | "consent" | "device_authorization" | "backchannel_authentication" | "token")[];
                 /** @description When. */
@@ -44370,7 +45342,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("owner" | "client_grants" | "federated_credentials" | "connections" | "owner.roles" | "owner.identities" | "owner.provider_tokens" | "owner.authorizations" | "owner.consents" | "owner.roles.permissions" | "owner.identities.user" | "owner.identities.connection" | "owner.provider_tokens.user" | "owner.provider_tokens.client" | "owner.provider_tokens.connection" | "owner.authorizations.user" | "owner.authorizations.client" | "owner.consents.user" | "owner.consents.client" | "client_grants.client" | "client_grants.api_resource" | "client_grants.client.owner" | "client_grants.client.client_grants" | "client_grants.client.federated_credentials" | "client_grants.client.connections" | "client_grants.api_resource.permissions" | "federated_credentials.client" | "federated_credentials.trusted_issuer" | "federated_credentials.client.owner" | "federated_credentials.client.client_grants" | "federated_credentials.client.federated_credentials" | "federated_credentials.client.connections" | "connections.organization" | "connections.organization.default_roles" | "connections.organization.domains" | "connections.organization.connections")[];
                 /** @description Only these fields. */
-                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
+                "fields[client]"?: ("name" | "application_type" | "description" | "redirect_uris" | "post_logout_redirect_uris" | "allowed_origins" | "grant_types" | "token_endpoint_auth_method" | "jwks" | "jwks_uri" | "scopes" | "authorization_details_types" | "access_token_format" | "first_party" | "introspection_allowed" | "require_pkce" | "id_token_lifetime" | "refresh_token_lifetime" | "token_rate_limit" | "backchannel_logout_uri" | "backchannel_logout_session_required" | "backchannel_token_delivery_mode" | "backchannel_client_notification_endpoint" | "backchannel_users" | "initiate_login_uri" | "is_agent" | "id_token_claims" | "claim_mappings" | "default_resource" | "profile" | "require_pushed_authorization_requests" | "require_signed_request_object" | "dpop_bound_access_tokens" | "id_token_signed_response_alg" | "authorization_signed_response_alg" | "introspection_signed_response_alg" | "userinfo_signed_response_alg" | "organization_usage" | "signal_audience" | "required_acr" | "max_authentication_age" | "saml_entity_id" | "saml_acs_urls" | "saml_name_id" | "saml_attributes" | "saml_request_certificates" | "saml_idp_initiated" | "client_uri" | "logo_uri" | "policy_uri" | "tos_uri" | "contacts" | "branding" | "status" | "origin" | "verified" | "client_id_metadata_uri" | "document_read_at" | "document_ended_at" | "is_system" | "secret_hint" | "secret_rotated_at" | "previous_secret_expires_at" | "tokens_not_before" | "last_used_at" | "created_at" | "updated_at" | "owner" | "client_grants" | "outbound_grants" | "provider_grants" | "federated_credentials" | "connections" | "environment")[];
             };
             header?: never;
             path: {

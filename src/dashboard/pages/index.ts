@@ -24,6 +24,7 @@ import { pageTextsPresentation } from './texts/page-texts.js';
 import { initialAccessTokensPresentation } from './clients/initial-access-tokens.js';
 import { eventsPresentation } from './activity/events.js';
 import { requestTracesPresentation } from './activity/request-traces.js';
+import { authorizationDetailTypesPresentation } from './apis/authorization-detail-types.js';
 import { permissionsPresentation, rolesPresentation } from './apis/roles.js';
 import { securityEventsPresentation } from './activity/security-events.js';
 import { signingKeysPresentation } from './settings/signing-keys.js';
@@ -64,6 +65,7 @@ export const presentations: readonly Presentation[] = [
   initialAccessTokensPresentation,
   apiResourcesPresentation,
   permissionsPresentation,
+  authorizationDetailTypesPresentation,
   connectionsPresentation,
   webhooksPresentation,
   webhookDeliveriesPresentation,

@@ -1,3 +1,4 @@
+import type { Detail } from '../../lib/authorization-details.js';
 import { run, type Scope, type Statement } from '../scope.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 import { memberStandsSql, permissionsHeldSql } from './permissions.js';
@@ -21,6 +22,8 @@ export type AccessTokenState = {
   act: Record<string, unknown> | null;
   /** The scope that it had at other API resources, by their identifiers, before it was exchanged for this. */
   earlier_scopes: Record<string, string> | null;
+  /** What was allowed beyond scopes (RFC 9396); null: nothing was asked for. */
+  authorization_details: readonly Detail[] | null;
   /** The thumbprint of the key that it is bound to (RFC 9449 6). */
   jkt: string | null;
   /** How and when the person signed in; null for a client's own token, and where it isn't known. */
@@ -117,7 +120,7 @@ const opaqueLookUps = lookUps(
   'access_tokens.find_with',
   (columns, extras) => `
     select t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.organization_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time, t.exchanged, t.act,
-      t.earlier_scopes, t.issued_at, t.expires_at, ${extras === 'user' ? statusColumns : statusByFunctions},
+      t.earlier_scopes, t.authorization_details, t.issued_at, t.expires_at, ${extras === 'user' ? statusColumns : statusByFunctions},
       ${memberColumn({ user_id: 't.user_id', organization_id: 't.organization_id', issued_at: 't.issued_at' })}, 
       r.id is not null or ${actingEndedSql} as revoked${columns}
     from access_tokens t ${extras === 'user' ? peopleOfToken : ''}

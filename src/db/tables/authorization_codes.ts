@@ -1,3 +1,4 @@
+import type { Detail } from '../../lib/authorization-details.js';
 import { remove, run, type Scope, type Statement } from '../scope.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 import { memberStandsSql, permissionsHeldSql } from './permissions.js';
@@ -20,6 +21,7 @@ export type AuthorizationCodeRow = {
   redirect_uri: string;
   scope: string;
   resource: string | null;
+  authorization_details: readonly Detail[] | null;
   access_token_format: 'jwt' | 'opaque';
   access_token_lifetime: number;
   nonce: string | null;
@@ -48,11 +50,11 @@ type NewCode = Omit<AuthorizationCodeRow, 'environment_id' | 'redeemed_at'>;
 
 const newCodeColumns = `environment_id, digest, grant_id, client_id, user_id, session_id, redirect_uri, scope, resource, access_token_format,
   access_token_lifetime, nonce, code_challenge, claims, auth_time, auth_time_requested, acr, amr, expires_at, id_token_claims, dpop_jkt,
-  request_id, organization_id`;
+  request_id, organization_id, authorization_details`;
 /** Their types, in that order, for a statement that takes the values from elsewhere than `values`. */
 const newCodeTypes = [
   'uuid', 'bytea', 'uuid', 'text', 'uuid', 'uuid', 'text', 'text', 'text', 'text', 'integer', 'text', 'text', 'jsonb', 'timestamptz', 'boolean', 'text',
-  'text[]', 'timestamptz', 'text[]', 'text', 'text', 'uuid',
+  'text[]', 'timestamptz', 'text[]', 'text', 'text', 'uuid', 'jsonb',
 ]; // prettier-ignore
 const newCodeValues = newCodeTypes.map((_type, index) => `$${index + 1}`).join(', ');
 
@@ -60,7 +62,7 @@ const valuesOf = (row: NewCode): unknown[] => [
   row.digest, row.grant_id, row.client_id, row.user_id, row.session_id, row.redirect_uri, row.scope, row.resource, row.access_token_format,
   row.access_token_lifetime, row.nonce, row.code_challenge, row.claims === null ? null : JSON.stringify(row.claims), row.auth_time,
   row.auth_time_requested, row.acr, row.amr, row.expires_at, row.id_token_claims, row.dpop_jkt, row.request_id,
-  row.organization_id,
+  row.organization_id, row.authorization_details && JSON.stringify(row.authorization_details),
 ]; // prettier-ignore
 
 export async function insertAuthorizationCode(scope: Scope, row: NewCode): Promise<void> {
@@ -75,11 +77,11 @@ export async function insertCodeForPushedRequest(
   { reference, now }: { readonly reference: Buffer; readonly now: Date },
 ): Promise<boolean> {
   const text = `
-    with spent as (${spendPushedRequestSql('$24', '$25')})
+    with spent as (${spendPushedRequestSql('$25', '$26')})
     insert into authorization_codes (${newCodeColumns})
     select ${newCodeTypes.map((type, index) => `$${index + 1}::${type}`).join(', ')} from spent
     returning digest`;
-  const rows = await run(scope, { name: 'authorization_codes.insert_pushed', short: { kind: 'write', key: 23 }, text }, [
+  const rows = await run(scope, { name: 'authorization_codes.insert_pushed', short: { kind: 'write', key: 25 }, text }, [
     ...valuesOf(row),
     reference,
     now,
@@ -95,6 +97,7 @@ export type CodeProblem =
   | 'pkce'
   | 'dpop'
   | 'resource'
+  | 'details'
   | 'other_organization'
   | 'user'
   | 'session'
@@ -106,7 +109,7 @@ export type CodeProblem =
 export type RedeemedCode = Pick<
   AuthorizationCodeRow,
   'grant_id' | 'client_id' | 'user_id' | 'session_id' | 'organization_id' | 'scope' | 'resource' | 'access_token_format' | 'access_token_lifetime'
-  | 'nonce' | 'auth_time' | 'auth_time_requested' | 'acr' | 'amr' | 'claims' | 'id_token_claims'
+  | 'authorization_details' | 'nonce' | 'auth_time' | 'auth_time_requested' | 'acr' | 'amr' | 'claims' | 'id_token_claims'
 > & {
   problem: CodeProblem | null;
   /** Names of the resource's permissions that the user holds; empty without a resource. */
@@ -125,6 +128,8 @@ export type Redemption = {
   resource: string | null;
   /** The id of the organization that the token request names; null: it names none. */
   organization: string | null;
+  /** Of the details that the access token is to have, where the request names fewer than were allowed; `beyond`: it names more. */
+  details: readonly Detail[] | 'beyond' | null;
   /** Audience of a token without a resource. */
   issuer: string;
   /** `now` is the time of redemption. A session without activity counts as live: an application may take its time with a code. */
@@ -156,7 +161,7 @@ export async function redeemAuthorizationCode(scope: Scope, r: Redemption): Prom
   const rows = await run<Omit<RedeemedCode, 'user'> & RedemptionRow>(scope, r.proof ? redeemOnceStatement : redeemStatement, [
     r.digest, r.client_id, r.redirect_uri, r.code_challenge, r.session_bounds.now, r.access_token_digest, r.jti, r.refresh_token_digest,
     r.refresh_expires_at, r.grant_expires_at, r.resource, r.subscribers, r.event_id, r.issuer, r.session_bounds.signed_in_after,
-    r.with_user, r.jkt, r.refresh_jkt, r.organization, ...(r.proof ? [r.proof.digest, r.proof.expires_at] : []),
+    r.with_user, r.jkt, r.refresh_jkt, r.organization, Array.isArray(r.details) ? JSON.stringify(r.details) : null, r.details === 'beyond', ...(r.proof ? [r.proof.digest, r.proof.expires_at] : []),
   ]); // prettier-ignore
   const row = rows[0];
   if (row?.first_use === false) return 'used proof';
@@ -169,7 +174,7 @@ const ofCode = { user_id: 'c.user_id', organization_id: 'c.organization_id' } as
 const issuedAt = `c.expires_at - interval '${codeLifetimeMs} milliseconds'`;
 
 const redeemText = (once: boolean) => `
-    with ${once ? `proof as (${storeProofSql('$21', '$22')}),` : ''} redeemed as (
+    with ${once ? `proof as (${storeProofSql('$23', '$24')}),` : ''} redeemed as (
       update authorization_codes set redeemed_at = $6
       where environment_id = $1 and digest = $2 and redeemed_at is null ${once ? 'and exists (select 1 from proof)' : ''}
       returning *
@@ -182,6 +187,7 @@ const redeemText = (once: boolean) => `
           when c.code_challenge is distinct from $5::text then 'pkce'
           when c.dpop_jkt is not null and c.dpop_jkt is distinct from $18::text then 'dpop'
           when $12::text is not null and c.resource is distinct from $12 then 'resource'
+          when $22::boolean then 'details'
           when $20::text is not null and c.organization_id::text is distinct from $20 then 'other_organization'
           when u.status is distinct from 'active' then 'user'
           when ${isLiveSql('s', { now: '$6', signed_in_after: '$16', active_after: ignoreActivity })} is not true then 'session'
@@ -197,16 +203,16 @@ const redeemText = (once: boolean) => `
     ), access as (
       insert into access_tokens
         (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, jkt, acr, amr, auth_time, issued_at, expires_at,
-         organization_id)
+         organization_id, authorization_details)
       select environment_id, $7, $8::uuid, grant_id, client_id, user_id, session_id, scope, coalesce(resource, $15), claims, $18::text, acr, amr, auth_time,
-        $6, $6::timestamptz + make_interval(secs => access_token_lifetime), organization_id
+        $6, $6::timestamptz + make_interval(secs => access_token_lifetime), organization_id, coalesce($21::jsonb, authorization_details)
       from judged where problem is null and access_token_format = 'opaque'
     ), refresh as (
       insert into refresh_tokens
         (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,
-         jkt, issued_at, expires_at, grant_expires_at, organization_id)
+         jkt, issued_at, expires_at, grant_expires_at, organization_id, authorization_details)
       select environment_id, $9, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,
-        $19::text, $6, $10, $11, organization_id
+        $19::text, $6, $10, $11, organization_id, authorization_details
       from judged where problem is null and $9::bytea is not null
     ), linked as (
       insert into session_clients (environment_id, session_id, client_id, created_at)
@@ -217,7 +223,7 @@ const redeemText = (once: boolean) => `
         user_id, session_id, scope, coalesce(resource, $15), access_token_lifetime, $9::bytea is not null) as stored
       from judged where problem is null and cardinality($13::uuid[]) > 0
     )
-    select grant_id, client_id, user_id, session_id, organization_id, scope, resource, access_token_format, access_token_lifetime, nonce, auth_time,
+    select grant_id, client_id, user_id, session_id, organization_id, scope, resource, authorization_details, access_token_format, access_token_lifetime, nonce, auth_time,
       auth_time_requested, acr, amr, claims, id_token_claims, problem, permissions, user_claims, (select count(*) from event) as events
       ${once ? ', exists (select 1 from proof) as first_use from (select 1) one left join judged on true' : 'from judged'}`;
 

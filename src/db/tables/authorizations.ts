@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { run, table, update, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
+import type { Detail } from '../../lib/authorization-details.js';
 import type { ClientRow } from './clients.js';
 
 export const authorizationOrigins = ['person', 'administrator', 'employer', 'approval'] as const;
@@ -33,18 +34,41 @@ export type Pair = Pick<AuthorizationRow, 'user_id' | 'client_id'>;
 export const isBlockedSql = (user_id: string, client_id: string): string =>
   `exists (select 1 from authorizations b where b.environment_id = $1 and b.user_id = ${user_id} and b.client_id = ${client_id} and b.blocked_at is not null)`;
 
+/** SQL: the details (RFC 9396) that the client of the row `a` has of the person: those that are remembered, and those of its refresh tokens. */
+const detailsSql = `(select coalesce(jsonb_agg(distinct detail), '[]') from (
+    select one -> 'detail' as detail from consents k cross join jsonb_array_elements(k.authorization_details) one
+    join authorization_detail_types t on t.environment_id = k.environment_id and t.id = (one ->> 'type_id')::uuid
+    where k.environment_id = a.environment_id and k.user_id = a.user_id and k.client_id = a.client_id
+    union all
+    select one as detail from refresh_tokens r cross join jsonb_array_elements(r.authorization_details) one
+    join authorization_detail_types t on t.environment_id = r.environment_id and t.name = one ->> 'type' and t.created_at <= r.issued_at
+    where r.environment_id = a.environment_id and r.user_id = a.user_id and r.client_id = a.client_id and r.rotated_at is null and r.expires_at > now()
+  ) held) as authorization_details`;
+
+/** An authorization with what was allowed beyond scopes. */
+export type DetailedAuthorization = AuthorizationRow & { authorization_details?: readonly Detail[] };
+
+/** Authorizations as lists show them. */
+export const visibleAuthorizations = ({ knex, environment_id }: Scope): Knex.QueryBuilder =>
+  knex.from(
+    knex.raw(`(select a.*, ${detailsSql} from authorizations a where a.environment_id = ?) as authorizations`, [
+      environment_id,
+    ]) as unknown as string,
+  ) as unknown as Knex.QueryBuilder;
+
 export async function findAuthorization(scope: Scope, { user_id, client_id }: Pair): Promise<AuthorizationRow | null> {
   return (await table<AuthorizationRow>(scope, 'authorizations').where({ user_id, client_id }).first()) ?? null;
 }
 
 /** An authorization with what is shown of its client. */
 export type AuthorizationWithClient = AuthorizationRow & {
+  authorization_details: readonly Detail[];
   client: Pick<ClientRow, 'name' | 'verified' | 'is_agent' | 'status' | 'logo_uri' | 'initiate_login_uri' | 'first_party'>;
 };
 
 /** Those of the user, agents first, then the newest; beyond `limit` the oldest are left out. */
 export async function listAuthorizationsOfUser(scope: Scope, user_id: string, limit: number): Promise<AuthorizationWithClient[]> {
-  const text = `select a.*, jsonb_build_object('name', c.name, 'verified', c.verified, 'is_agent', c.is_agent, 'status', c.status, 'logo_uri', c.logo_uri,
+  const text = `select a.*, ${detailsSql}, jsonb_build_object('name', c.name, 'verified', c.verified, 'is_agent', c.is_agent, 'status', c.status, 'logo_uri', c.logo_uri,
       'initiate_login_uri', c.initiate_login_uri, 'first_party', c.first_party) as client
     from authorizations a join clients c on c.environment_id = a.environment_id and c.id = a.client_id
     where a.environment_id = $1 and a.user_id = $2

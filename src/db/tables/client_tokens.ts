@@ -1,3 +1,4 @@
+import type { Detail } from '../../lib/authorization-details.js';
 import { run, type Scope, type Statement } from '../scope.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 
@@ -22,31 +23,33 @@ const proofValues = (proof: ProofUse | null) => (proof === null ? [] : [proof.di
  */
 export async function insertClientAccessToken(
   scope: Scope,
-  token: Stored & { digest: Buffer; issued_at: Date; jkt: string | null },
+  token: Stored & { digest: Buffer; issued_at: Date; jkt: string | null; authorization_details: readonly Detail[] | null },
 ): Promise<boolean> {
   const { lifetime, issued_at, subscribers, proof } = token;
   const expires_at = new Date(issued_at.getTime() + lifetime * 1000);
   const event = subscribers.length > 0;
   const rows = await run(scope, clientTokenStatements[event ? 'event' : 'plain'][proof ? 'proof' : 'bearer'], [
     token.digest, token.jti, token.client_id, token.scope, token.audience, issued_at, expires_at, token.jkt,
+    token.authorization_details && JSON.stringify(token.authorization_details),
     ...(event ? [subscribers, token.event_id, lifetime, token.grant_type] : []), ...proofValues(proof),
   ]); // prettier-ignore
   return rows.length > 0;
 }
 
 function clientTokenStatement(name: string, event: boolean, proof: boolean): Statement {
-  const proofAt = event ? 14 : 10;
+  const proofAt = event ? 15 : 11;
   const stored = event
-    ? `store_token_issued($1, $11::uuid, issued_at, $10::uuid[], $3::uuid, 'opaque', $13::text, client_id, null, null,
-         scope, audience, $12::integer, false)`
+    ? `store_token_issued($1, $12::uuid, issued_at, $11::uuid[], $3::uuid, 'opaque', $14::text, client_id, null, null,
+         scope, audience, $13::integer, false)`
     : '1 as one';
   return {
     name,
     // With a proof it is the proof's row that another statement may hold.
     short: { kind: 'write', key: proof ? proofAt : 2 },
     text: `with ${proof ? `proof as (${storeProofSql(`$${proofAt}`, `$${proofAt + 1}`)}),` : ''} access as (
-             insert into access_tokens (environment_id, digest, jti, client_id, scope, audience, issued_at, expires_at, jkt)
-             select $1::uuid, $2::bytea, $3::uuid, $4::text, $5::text, $6::text, $7::timestamptz, $8::timestamptz, $9::text
+             insert into access_tokens (environment_id, digest, jti, client_id, scope, audience, issued_at, expires_at, jkt,
+               authorization_details)
+             select $1::uuid, $2::bytea, $3::uuid, $4::text, $5::text, $6::text, $7::timestamptz, $8::timestamptz, $9::text, $10::jsonb
              ${proof ? 'from proof' : ''} returning *)
            select ${stored} from access`,
   };

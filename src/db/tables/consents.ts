@@ -1,3 +1,4 @@
+import type { Detail } from '../../lib/authorization-details.js';
 import { remove, run, table, type Scope } from '../scope.js';
 
 /** A row of `consents`: what a person allowed an application that isn't first-party. */
@@ -14,6 +15,8 @@ export type ConsentRow = {
   resource_scopes: Record<string, string[]>;
   /** What the client was when it was allowed; null but for clients of metadata documents. */
   client_digest: Buffer | null;
+  /** The details that aren't asked about again, each with the id of its type. */
+  authorization_details: readonly { readonly type_id: string; readonly detail: Detail }[];
   granted_at: Date;
   updated_at: Date;
 };
@@ -62,6 +65,7 @@ export async function addConsent(
                resource_scopes = case when c.client_digest is distinct from excluded.client_digest then excluded.resource_scopes
                  else c.resource_scopes || jsonb_build_object($5::text, to_jsonb(array(
                    select jsonb_array_elements_text(coalesce(c.resource_scopes -> $5::text, '[]')) union select unnest($4::text[])))) end,
+               authorization_details = case when c.client_digest is distinct from excluded.client_digest then '[]' else c.authorization_details end,
                client_digest = excluded.client_digest,
                updated_at = excluded.updated_at
              returning xmax = 0 as is_new`,
@@ -69,6 +73,16 @@ export async function addConsent(
     [consent.user_id, consent.client_id, consent.scopes, consent.resource, consent.at, consent.id, consent.client_digest],
   );
   return rows[0]?.is_new === true;
+}
+
+/** Puts the details in the place of those that aren't asked about again. */
+export async function setConsentedDetails(
+  scope: Scope,
+  { user_id, client_id }: Pick<ConsentRow, 'user_id' | 'client_id'>,
+  details: ConsentRow['authorization_details'],
+): Promise<void> {
+  const text = `update consents set authorization_details = $4::jsonb where environment_id = $1 and user_id = $2 and client_id = $3`;
+  await run(scope, { name: 'consents.set_details', text }, [user_id, client_id, JSON.stringify(details)]);
 }
 
 /** Deletes the user's consent to the client; false when there was none. */

@@ -92,6 +92,7 @@ const dependents = {
   },
   api_resources: {
     permissions: rowsBy('permissions', 'api_resource_id'),
+    authorization_detail_types: rowsBy('authorization_detail_types', 'api_resource_id'),
     client_grants: rowsBy('client_grants', 'api_resource_id'),
     roles: {
       from: `roles r where r.environment_id = $1 and exists (

@@ -1,3 +1,4 @@
+import type { Detail } from '../../lib/authorization-details.js';
 import { run, type Scope, type Statement } from '../scope.js';
 import { auditColumnsSql, type CountedAuditLogRow } from './audit_logs.js';
 import { permissionsHeldSql } from './permissions.js';
@@ -24,6 +25,7 @@ export type ExchangedToken = {
   /** Whether it has only what the person holds of that. */
   readonly held_only: boolean;
   readonly act: unknown;
+  readonly authorization_details: readonly Detail[] | null;
   /** See `AccessTokenState`. */
   readonly earlier_scopes: Readonly<Record<string, string>>;
   readonly issued_at: Date;
@@ -44,7 +46,7 @@ export type ExchangedToken = {
 export type Issued = { readonly scope: string; readonly held: readonly string[] };
 
 const issueText = (once: boolean) => `
-    with ${once ? `proof as (${storeProofSql('$24', '$25')}),` : ''} held as materialized (select ${permissionsHeldSql({ user_id: '$5::uuid', resource: '$8::text', organization_id: '$23::uuid' })} as names),
+    with ${once ? `proof as (${storeProofSql('$25', '$26')}),` : ''} held as materialized (select ${permissionsHeldSql({ user_id: '$5::uuid', resource: '$8::text', organization_id: '$23::uuid' })} as names),
     asked as (
       select names, array(
         select word from unnest($9::text[]) with ordinality as one (word, place) where not $10::boolean or word = any (names) order by place
@@ -54,9 +56,9 @@ const issueText = (once: boolean) => `
       ${once ? 'and exists (select 1 from proof)' : ''}),
     access as (
       insert into access_tokens (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, exchanged, act, issued_at, expires_at,
-        acr, amr, auth_time, jkt, earlier_scopes, organization_id)
+        acr, amr, auth_time, jkt, earlier_scopes, organization_id, authorization_details)
       select $1::uuid, $3::bytea, $2::uuid, $6::uuid, $4::text, $5::uuid, $7::uuid, scope, $8::text, true, $11::jsonb, $12::timestamptz,
-        $12::timestamptz + make_interval(secs => $13::integer), $18::text, $19::text[], $20::timestamptz, $21::text, $22::jsonb, $23::uuid
+        $12::timestamptz + make_interval(secs => $13::integer), $18::text, $19::text[], $20::timestamptz, $21::text, $22::jsonb, $23::uuid, $24::jsonb
       from given where $3::bytea is not null),
     audit as (
       insert into audit_logs (${auditColumnsSql})
@@ -80,7 +82,8 @@ export async function issueExchangedToken(scope: Scope, token: ExchangedToken): 
     token.jti, token.digest, token.client_id, token.user_id, token.grant_id, token.session_id, token.audience, token.scopes, token.held_only,
     token.act === null ? null : JSON.stringify(token.act), token.issued_at, token.lifetime, token.subscribers, token.event_id, token.grant_type,
     JSON.stringify(token.audit === null ? [] : [token.audit]), token.acr, token.amr, token.auth_time,
-    token.jkt, JSON.stringify(token.earlier_scopes), token.organization_id, ...(proof ? [proof.digest, proof.expires_at] : []),
+    token.jkt, JSON.stringify(token.earlier_scopes), token.organization_id,
+    token.authorization_details && JSON.stringify(token.authorization_details), ...(proof ? [proof.digest, proof.expires_at] : []),
   ]); // prettier-ignore
   if (row?.first_use === false) return 'used proof';
   if (row?.blocked) return 'blocked';

@@ -1,4 +1,6 @@
 import type { Knex } from 'knex';
+import type { Detail } from '../../lib/authorization-details.js';
+import { run, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 import type { AuthorizationCodeRow } from './authorization_codes.js';
 
@@ -20,4 +22,11 @@ export async function findIssuedCodes(
     join authorization_codes c on c.environment_id = asked.environment_id and c.digest = asked.digest`;
   const values = [codes.map((one) => one.environment_id), codes.map((one) => one.digest)];
   return runSystem<IssuedCode>(knex, { name: 'authorization_codes.find_issued', text }, values);
+}
+
+/** The details of a code, for a token request that asks for some of them; null when there is none such. */
+export async function findDetailsOfCode(scope: Scope, digest: Buffer): Promise<readonly Detail[] | null> {
+  const text = 'select authorization_details as details from authorization_codes where environment_id = $1 and digest = $2';
+  const [row] = await run<{ details: readonly Detail[] | null }>(scope, { name: 'authorization_codes.find_details', text }, [digest]);
+  return row?.details ?? null;
 }

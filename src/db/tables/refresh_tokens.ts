@@ -1,3 +1,4 @@
+import type { Detail } from '../../lib/authorization-details.js';
 import { run, type Scope, type Statement } from '../scope.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
 import { memberStandsSql, permissionsHeldSql } from './permissions.js';
@@ -19,6 +20,8 @@ export type RefreshTokenRow = {
   organization_id: string | null;
   scope: string;
   resource: string | null;
+  /** What the person allowed beyond scopes (RFC 9396); null: nothing was asked for. */
+  authorization_details: readonly Detail[] | null;
   claims: Record<string, unknown> | null;
   id_token_claims: string[] | null;
   auth_time: Date | null;
@@ -136,6 +139,8 @@ export type Refresh = {
   access_token_lifetime: number;
   scope: string;
   audience: string;
+  /** Of the access token. */
+  authorization_details: readonly Detail[] | null;
   event_id: string;
   subscribers: readonly string[];
   /** The key that the access token is bound to, and the one that the successor is unless the token was to one before; null: to none. */
@@ -154,14 +159,15 @@ export async function useRefreshToken(scope: Scope, r: Refresh): Promise<{ store
   const rows = await run<{ found: boolean; stored_successor: Buffer | null; first_use?: boolean }>(
     scope, r.proof ? refreshOnceStatement : refreshStatement, [
     r.digest, r.now, r.successor_digest, r.next_expires_at, r.jti, r.access_token_format, r.access_token_digest, r.access_token_lifetime,
-    r.scope, r.audience, r.subscribers, r.event_id, r.known_successors, r.jkt, r.refresh_jkt, ...(r.proof ? [r.proof.digest, r.proof.expires_at] : []),
+    r.scope, r.audience, r.subscribers, r.event_id, r.known_successors, r.jkt, r.refresh_jkt,
+    r.authorization_details && JSON.stringify(r.authorization_details), ...(r.proof ? [r.proof.digest, r.proof.expires_at] : []),
   ]); // prettier-ignore
   if (rows[0]?.first_use === false) return 'used proof';
   return rows[0]?.found ? rows[0] : null;
 }
 
 const refreshText = (once: boolean) => `
-    with ${once ? `proof as (${storeProofSql('$17', '$18')}),` : ''} source as (
+    with ${once ? `proof as (${storeProofSql('$18', '$19')}),` : ''} source as (
       select * from refresh_tokens t where environment_id = $1 and digest = $2
         and not ${isRevokedSql('t.grant_id')} ${once ? 'and exists (select 1 from proof)' : ''}
         and not exists (select 1 from clients c where c.environment_id = $1 and c.id = t.client_id and c.tokens_not_before > t.issued_at)
@@ -176,17 +182,17 @@ const refreshText = (once: boolean) => `
     ), successor as (
       insert into refresh_tokens
         (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,
-         jkt, issued_at, expires_at, grant_expires_at, organization_id)
+         jkt, issued_at, expires_at, grant_expires_at, organization_id, authorization_details)
       select environment_id, $4, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,
-        coalesce(jkt, $16::text), $3, least($5::timestamptz, grant_expires_at), grant_expires_at, organization_id
+        coalesce(jkt, $16::text), $3, least($5::timestamptz, grant_expires_at), grant_expires_at, organization_id, authorization_details
       from source where $4::bytea is not null and rotated_at is null
       on conflict do nothing
     ), access as (
       insert into access_tokens
         (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, claims, jkt, acr, amr, auth_time, issued_at, expires_at,
-         organization_id)
+         organization_id, authorization_details)
       select environment_id, $8, $6::uuid, grant_id, client_id, user_id, session_id, $10, $11, claims, $15::text, acr, amr, auth_time,
-        $3, $3::timestamptz + make_interval(secs => $9::integer), organization_id
+        $3, $3::timestamptz + make_interval(secs => $9::integer), organization_id, $17::jsonb
       from source where $7::text = 'opaque'
     ), event as (
       select store_token_issued($1, $13::uuid, $3::timestamptz, $12::uuid[], $6::uuid, $7, 'refresh_token', client_id,

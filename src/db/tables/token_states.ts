@@ -10,7 +10,7 @@ const statesOfSeveral: Statement = {
   short: 'look_up',
   text: `
     select ordinal, t.jti, t.grant_id, t.client_id, t.user_id, t.session_id, t.organization_id, t.scope, t.audience, t.claims, t.jkt, t.acr, t.amr, t.auth_time, t.exchanged,
-      t.act, t.earlier_scopes, t.issued_at, t.expires_at, user_status($1::uuid, coalesce(t.user_id, asked.user_id)) as user_status,
+      t.act, t.earlier_scopes, t.authorization_details, t.issued_at, t.expires_at, user_status($1::uuid, coalesce(t.user_id, asked.user_id)) as user_status,
       session_revoked_at($1::uuid, coalesce(t.session_id, asked.session_id)) as session_revoked_at,
       ${memberColumn({ user_id: 'coalesce(t.user_id, asked.user_id)', organization_id: 'coalesce(t.organization_id, asked.organization_id)', issued_at: 'coalesce(t.issued_at, asked.issued_at)' })},
       exists (select 1 from revocations r where r.environment_id = $1 and (r.id = t.grant_id or r.id = any (asked.ids))

@@ -60,6 +60,8 @@ const derivedFrom: Record<string, readonly string[]> = named({
   // A client's `default_resource` follows its API resource: renamed with it, null without it.
   api_resources: ['client_grants', 'permissions', 'clients'],
   permissions: ['api_resources', 'client_grants'],
+  // Discovery names them.
+  authorization_detail_types: ['api_resources', 'environments'],
   organization_domains: ['connections'],
   organizations: ['connections'],
 });

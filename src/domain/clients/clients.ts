@@ -6,6 +6,7 @@ import {
 } from '../../db/tables/api_resources.js';
 import { findClientGrant, type ClientGrantRow, type SubjectType } from '../../db/tables/client_grants.js';
 import { findClient, findClientByEntityId, type ClientRow } from '../../db/tables/clients.js';
+import { listDetailTypesOfResource, type AuthorizationDetailTypeRow } from '../../db/tables/authorization_detail_types.js';
 import { listPermissionsOfResource } from '../../db/tables/permissions.js';
 import { digest, equalDigests } from '../../lib/digest.js';
 import { isUuid } from '../../lib/random.js';
@@ -23,6 +24,8 @@ export type ApiResource = ApiResourceRow & {
   readonly permissions: readonly string[];
   /** Of permissions whose names others had before: scopes of what was issued before, in milliseconds, are of those. */
   readonly permissions_not_before: ReadonlyMap<string, number>;
+  /** What may be asked for at it beyond scopes (RFC 9396), by name. */
+  readonly detail_types: ReadonlyMap<string, AuthorizationDetailTypeRow>;
 };
 
 /** RFC 6749 appendix A.1, but no space in front: other keys of the cache begin with one. */
@@ -52,14 +55,20 @@ export async function enabledClient(ctx: Context, client_id: string): Promise<Cl
   return client?.status === 'enabled' && client.document_ended_at === null && mayStay(ctx.environment, client) ? client : null;
 }
 
-/** The resource with the names of its permissions. */
+/** The resource with the names of its permissions and its types of authorization details. */
 async function completeResource({ scope }: Context, row: ApiResourceRow | null): Promise<ApiResource | null> {
   if (!row) return null;
   const permissions = await listPermissionsOfResource(scope, row.id);
   const later = permissions.flatMap(({ name, tokens_not_before }): [string, number][] =>
     tokens_not_before === null ? [] : [[name, tokens_not_before.getTime()]],
   );
-  return { ...row, permissions: permissions.map((permission) => permission.name), permissions_not_before: new Map(later) };
+  const enabled = (await listDetailTypesOfResource(scope, row.id)).filter(({ status }) => status === 'enabled');
+  return {
+    ...row,
+    permissions: permissions.map((permission) => permission.name),
+    permissions_not_before: new Map(later),
+    detail_types: new Map(enabled.map((type) => [type.name, type])),
+  };
 }
 
 /** RFC 8707 2: an absolute URI. Other keys of the cache begin with a space. */

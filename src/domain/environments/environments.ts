@@ -1,4 +1,5 @@
 import { findEnvironment, listEnvironments, type EnvironmentRow } from '../../db/tables/environments.js';
+import { listEnabledDetailTypeNames } from '../../db/tables/authorization_detail_types.js';
 import { listAllVerifiedDomains, listHostsOf, type HostRow } from '../../db/tables/custom_domains.js';
 import type { Config } from '../../config.js';
 import type { Deps } from '../context.js';
@@ -40,7 +41,8 @@ export async function completeEnvironment(deps: Pick<Deps, 'config' | 'db' | 'lo
   const base_url = baseUrlOf(deps.config, row);
   const hosts = hostsOf(base_url, row, await listHostsOf(deps.db.knex, row.id));
   const page_texts = await pageTextsOf(deps, row.id);
-  return { ...row, ...hosts, base_url, management_audience: `${base_url}/api`, page_texts };
+  const authorization_details_types = await listEnabledDetailTypeNames(deps.db.knex, row.id);
+  return { ...row, ...hosts, base_url, management_audience: `${base_url}/api`, page_texts, authorization_details_types };
 }
 
 /** The environment of the id, remembered until it, its domains or its texts change. */

@@ -1,4 +1,5 @@
-import { addConsent, findConsent } from '../../db/tables/consents.js';
+import { addConsent, findConsent, setConsentedDetails, type ConsentRow } from '../../db/tables/consents.js';
+import { isSameDetail, type Detail } from '../../lib/authorization-details.js';
 import { own } from '../../lib/named.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { Context } from '../context.js';
@@ -16,7 +17,15 @@ export type ConsentQuestion = {
   readonly unproven?: boolean;
   /** What the client is now, where that can change without anybody's being told; null or left out: nobody but an administrator or its registration changes it. */
   readonly client_digest?: Buffer | null;
+  /** What is asked for beyond scopes (RFC 9396), one by one. */
+  readonly details?: readonly AskedDetail[];
 };
+
+/** A detail with its type's id, and whether that is to be remembered once it was allowed. */
+export type AskedDetail = { readonly type_id: string; readonly remember: boolean; readonly detail: Detail };
+
+/** Of a client so many details are remembered: those that were allowed last. */
+const mostDetails = 50;
 
 /** The scopes by resource: those of OpenID Connect under the empty name, the others under the resource's identifier. */
 function heaps({ scopes, resource }: ConsentQuestion): [string, string[]][] {
@@ -36,11 +45,28 @@ export const isAlwaysAsked = (ctx: Context, { resource, unproven = false }: Pick
 const isSameClient = (then: Buffer | null, now: Buffer | null): boolean =>
   then === now || (then !== null && now !== null && then.equals(now));
 
+/** What the person allowed the client before; null where that was another one. */
+async function findSameConsent(ctx: Context, question: ConsentQuestion): Promise<ConsentRow | null> {
+  const stored = isAlwaysAsked(ctx, question) ? null : await findConsent(ctx.scope, question.user_id, question.client_id);
+  return stored && isSameClient(stored.client_digest, question.client_digest ?? null) ? stored : null;
+}
+
+const isAllowed = ({ authorization_details }: ConsentRow, { type_id, detail }: AskedDetail): boolean =>
+  authorization_details.some((one) => one.type_id === type_id && isSameDetail(one.detail, detail));
+
+/** Whether some of the details are asked about: every time, unless their type is remembered and the person allowed the same before. */
+export async function hasDetailsToAsk(ctx: Context, question: ConsentQuestion): Promise<boolean> {
+  const { details = [] } = question;
+  if (!details.every(({ remember }) => remember)) return true;
+  if (details.length === 0) return false;
+  const stored = await findSameConsent(ctx, question);
+  return stored === null || !details.every((one) => isAllowed(stored, one));
+}
+
 /** What of it the person hasn't allowed before: scopes, and the resource, which may be without scopes of its own. */
 export async function withoutConsent(ctx: Context, question: ConsentQuestion): Promise<{ scopes: string[]; resource: boolean }> {
   const none = { resource_scopes: {} as Readonly<Record<string, string[]>>, resources: [] as readonly string[] };
-  const stored = isAlwaysAsked(ctx, question) ? null : await findConsent(ctx.scope, question.user_id, question.client_id);
-  const found = stored && isSameClient(stored.client_digest, question.client_digest ?? null) ? stored : null;
+  const found = await findSameConsent(ctx, question);
   const { resource_scopes, resources } = found ?? none;
   const scopes = heaps(question).flatMap(([resource, names]) => names.filter((scope) => !own(resource_scopes, resource)?.includes(scope)));
   return { scopes, resource: found === null || (question.resource !== null && !resources.includes(question.resource)) };
@@ -57,6 +83,17 @@ const partiesOf = (user_id: string, client_id: string) => ({
   actor: { actor_kind: 'user', actor_id: user_id, display: null } as const,
   target: { target_type: 'client', target_id: client_id },
 });
+
+/** Remembers those of the details whose types are; the consent's row is there, and held. */
+async function rememberDetails(tx: Context, question: ConsentQuestion): Promise<void> {
+  const fresh = (question.details ?? []).filter(({ remember }) => remember).map(({ type_id, detail }) => ({ type_id, detail }));
+  if (fresh.length === 0 || isAlwaysAsked(tx, question)) return;
+  const stored = await findConsent(tx.scope, question.user_id, question.client_id);
+  const others = (stored?.authorization_details ?? []).filter(
+    (one) => !fresh.some(({ type_id, detail }) => type_id === one.type_id && isSameDetail(detail, one.detail)),
+  );
+  await setConsentedDetails(tx.scope, question, [...others, ...fresh].slice(-mostDetails));
+}
 
 /**
  * Remembers that the person allowed it. Of what is always asked only the rest is kept: by it the person finds the application and can end it.
@@ -81,7 +118,10 @@ export async function giveConsent(tx: Context, allowed: ConsentQuestion, origin:
     });
     first ||= isNew;
   }
+  await rememberDetails(tx, question);
+  const { details = [] } = allowed;
   const detail = {
+    ...(details.length > 0 && { authorization_details: details.map((one) => one.detail) }),
     scopes: allowed.unproven ? allowed.scopes : question.scopes,
     resource: allowed.unproven ? allowed.resource : question.resource,
   };

@@ -12,6 +12,7 @@ export const managementCollections = [
   'trusted_issuers',
   'federated_credentials',
   'api_resources',
+  'authorization_detail_types',
   'external_servers',
   'outbound_grants',
   'connections',

@@ -1,4 +1,5 @@
 import { digest } from '../../lib/digest.js';
+import type { Detail } from '../../lib/authorization-details.js';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { requireTime, type Context } from '../context.js';
@@ -38,6 +39,8 @@ export type AccessTokenContent = {
   readonly act?: Readonly<Record<string, unknown>> | null;
   /** What the client is that acts for itself. */
   readonly client_profile?: string | undefined;
+  /** What was allowed beyond scopes (RFC 9396 9.1); null or left out: nothing was asked for. */
+  readonly authorization_details?: readonly Detail[] | null;
   /** See `TokenContent`. */
   readonly earlier_scopes?: Readonly<Record<string, string>>;
   /** `typ` of the header; RFC 9068's unless the API resource says otherwise. */
@@ -75,6 +78,7 @@ export function accessTokenPayload(ctx: Context, content: AccessTokenContent): R
     gid: content.grant_id,
     ...(content.organization ?? noOrganization),
     permissions: content.permissions,
+    authorization_details: content.authorization_details ?? undefined,
     act: content.act ?? undefined,
     client_profile: content.client_profile,
     // Without any, too, where `act` alone would not tell that the token was exchanged.

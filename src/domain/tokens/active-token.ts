@@ -17,6 +17,7 @@ import {
 import type { Context } from '../context.js';
 import { usedBefore, type DpopProof, type ProofRefusal } from '../dpop/proof.js';
 import { accessTokenMappedClaims, drawsOnUser } from '../claims/claim-mappings.js';
+import { effectiveDetails } from './authorization-details.js';
 import { agentAct, ownProfile } from './agent-claims.js';
 import { isOfRecord, issuedAt, withoutEarlierNames } from './of-record.js';
 import { isOpenidScope } from '../claims/scopes.js';
@@ -121,6 +122,7 @@ const activeToken = (content: TokenContent, { scope, resource }: EffectiveScope,
   // What the row of an opaque token of an agent's own doesn't say.
   act: content.act ?? (content.user_id === null ? null : agentAct(client, resource)),
   earlier_scopes: content.earlier_scopes,
+  authorization_details: effectiveDetails(client, resource, content.authorization_details, issuedAt(content)),
   exchanged: content.exchanged,
   jkt: content.jkt,
   acr: content.acr,

@@ -1,4 +1,5 @@
 import type { Client } from '../clients/clients.js';
+import type { Detail } from '../../lib/authorization-details.js';
 import { algorithmFor } from '../clients/profile.js';
 import type { Context } from '../context.js';
 import type { Organization } from '../organizations/organizations.js';
@@ -41,6 +42,7 @@ export type Issuance = {
   readonly jkt?: string | null;
   /** `nonce` of the authorization request; null for refreshed tokens, and when it had none. */
   readonly nonce: string | null;
+  readonly authorization_details?: readonly Detail[] | null;
 };
 
 type Issued = Issuance & { readonly organization: OrganizationClaims };
@@ -73,6 +75,7 @@ function contentsOf(ctx: Context, granted: PersonsGrant, issuance: Issued): Cont
     acr,
     amr,
     jkt: jkt ?? null,
+    authorization_details: issuance.authorization_details ?? null,
     userinfo_claims: Object.keys(granted.claims ?? {}),
     act: agentAct(client, target && target.resource),
     mapped: accessTokenMappedClaims(client, target && target.resource, facts),

@@ -12,6 +12,7 @@ import {
 import { findTokenStates } from '../../db/tables/token_states.js';
 import type { Scope } from '../../db/scope.js';
 import { digest } from '../../lib/digest.js';
+import { detailsIn, type Detail } from '../../lib/authorization-details.js';
 import { jsonObject } from '../../lib/json-object.js';
 import { isUuid } from '../../lib/random.js';
 import type { Context } from '../context.js';
@@ -39,6 +40,8 @@ export type TokenContent = {
   readonly act: Readonly<Record<string, unknown>> | null;
   /** The scope that what it was exchanged for had at other API resources, by their identifiers: an exchange back gives no more (RFC 8693 2.1). */
   readonly earlier_scopes: Readonly<Record<string, string>>;
+  /** What was allowed beyond scopes (RFC 9396); null: nothing was asked for. */
+  readonly authorization_details: readonly Detail[] | null;
   /** Whether it is known to be issued on the strength of another token: a JWT tells by `act` only. */
   readonly exchanged: boolean;
   /** The thumbprint of the key that it is bound to (RFC 9449 6); null for a bearer token. */
@@ -119,6 +122,7 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
     claims: texts(claims['userinfo_claims']),
     act: jsonObject(claims['act']),
     earlier_scopes: textMembers(claims['earlier_scopes']),
+    authorization_details: detailsIn(claims['authorization_details']),
     exchanged: claims['act'] !== undefined && !isAgentsOwn(jsonObject(claims['act']), claims['earlier_scopes']),
     jkt: thumbprintIn(claims['cnf']),
     acr: text(claims['acr']),
@@ -166,6 +170,7 @@ const contentOf = (ctx: Context, row: AccessTokenState): FoundToken['claims'] =>
   claims: row.claims === null ? [] : Object.keys(row.claims),
   act: row.act,
   earlier_scopes: textMembers(row.earlier_scopes),
+  authorization_details: row.authorization_details,
   exchanged: row.exchanged,
   jkt: row.jkt,
   acr: row.acr,

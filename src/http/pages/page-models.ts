@@ -1,3 +1,4 @@
+import type { PageApproval, PageDetailText } from './application-models.js';
 import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../../domain/claims/profile.js';
 import type { PageDetail, PageLink } from '../../errors.js';
 import type { BasePage, FormPage, PageClient, PageConnection } from './form-page.js';
@@ -60,17 +61,6 @@ export type PageApplication = PageClient & {
   open_url: string | null;
 };
 
-/** What a client asks the person elsewhere (CIBA), as long as it waits. */
-export type PageApproval = {
-  id: string;
-  client_id: string;
-  name: string;
-  binding_message: string | null;
-  path: string;
-  requested_at: string;
-  expires_at: string;
-};
-
 /** That an application acts for the person: what it may do in words, and where (`api` null: at the account itself). */
 export type PageAuthorization = PageClient & {
   client_id: string;
@@ -80,6 +70,7 @@ export type PageAuthorization = PageClient & {
   access: { api: string | null; scopes: string[] }[];
   /** What it asks the person just now. */
   approvals: PageApproval[];
+  details: PageDetailText[];
   origin: 'person' | 'administrator' | 'employer' | 'approval';
   /** Null: it isn't. */
   blocked_by: 'person' | 'administrator' | null;
@@ -168,6 +159,8 @@ export interface ConsentPage extends FormPage {
   user: { email: string; name: string };
   /** `text` in words (scope-texts.ts); the name stands beside those that read the same. */
   scopes: { name: string; text: string; is_repeated?: boolean }[];
+  /** Details beyond scopes as sentences, each in its language, and the name of its box: unticked, it isn't allowed. */
+  details: (PageDetailText & { name: string })[];
   action: string;
   hidden: Record<string, string>;
 }

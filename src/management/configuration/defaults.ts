@@ -31,6 +31,7 @@ async function freshRecord(
   const own: Partial<Readonly<Record<KindName, ResourceRow>>> = {
     api_resource: { identifier: `urn:x:${name}` },
     role: { name },
+    authorization_detail_type: { name },
     organization: { name: name.toLowerCase(), external_id: null },
     connection: { name, ...plain },
     client_grant: { scopes: [] },
@@ -55,6 +56,10 @@ async function relatedOf(
   name: string,
 ): Promise<RelatedRows> {
   if (kind.type === 'client_grant') return freshlyRelated(call, live, row, name);
+  if (kind.type === 'authorization_detail_type') {
+    const [api_resource] = recordsNamed(live, 'api_resource', live.identifiers.get(String(row['api_resource_id'])) ?? '');
+    return api_resource ? { api_resource: api_resource.row } : {};
+  }
   if (kind.type === 'provider_grant') return freshlyConnected(call, live, row, name);
   if (kind.type !== 'outbound_grant') return {};
   const [client] = recordsNamed(live, 'client', String(row['client_id']));

@@ -93,6 +93,10 @@ export const documentSchema = z
     api_resources: listOf(
       recordOf(documentKinds.api_resource, {
         permissions: listOf(recordOf(documentKinds.permission), 'Its permissions, which are its scopes.'),
+        authorization_detail_types: listOf(
+          recordOf(documentKinds.authorization_detail_type),
+          'Its types of authorization details (RFC 9396).',
+        ),
       }),
       'API resources by `identifier`; without the built-in one.',
     ),

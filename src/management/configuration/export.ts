@@ -39,6 +39,7 @@ export async function exportDocument(live: Live): Promise<ResourceRow> {
   const permissionsOf = inKind('permission', 'api_resource_id');
   await turn();
   const grantsOf = inKind('client_grant', 'client_id');
+  const typesOf = inKind('authorization_detail_type', 'api_resource_id');
   const domainsOf = inKind('organization_domain', 'organization_id');
   const outboundOf = inKind('outbound_grant', 'external_server_id');
   const providerGrantsOf = inKind('provider_grant', 'connection_id');
@@ -47,7 +48,12 @@ export async function exportDocument(live: Live): Promise<ResourceRow> {
     const keyed = kind.key === null || Object.hasOwn(attributes, kind.key) ? {} : { [kind.key]: key };
     const secrets = kind.secrets.filter((name) => hasSecret(record, name)).map((name) => [name, referenceTo(record, name)]);
     const all = { ...keyed, ...attributes, ...(Object.fromEntries(secrets) as ResourceRow) };
-    if (kind.type === 'api_resource') return { ...all, permissions: permissionsOf(id).map((one) => one.attributes) };
+    if (kind.type === 'api_resource')
+      return {
+        ...all,
+        permissions: permissionsOf(id).map((one) => one.attributes),
+        authorization_detail_types: typesOf(id).map((one) => one.attributes),
+      };
     if (kind.type === 'organization') return { ...all, domains: domainsOf(id).map((one) => one.attributes['domain']) };
     if (kind.type === 'connection')
       return { ...all, provider_grants: providerGrantsOf(id).map((one) => ({ client: one.row['client_id'], ...one.attributes })) };

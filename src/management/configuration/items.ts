@@ -1,7 +1,7 @@
 import { named, own } from '../../lib/named.js';
 import type { ResourceRow } from '../resource.js';
 import type { DescribedCredential, RolePermissions, SecretReference } from './document.js';
-import { domainKey, grantKey, outboundKey, permissionKey, providerGrantKey, wordsKey } from './keys.js';
+import { detailTypeKey, domainKey, grantKey, outboundKey, permissionKey, providerGrantKey, wordsKey } from './keys.js';
 import { collections, documentKinds, settableAttributesOf, type CollectionName, type Kind } from './kinds.js';
 import { objectsIn, textIn } from './listed.js';
 
@@ -25,7 +25,7 @@ export type Item = {
   readonly default_roles?: readonly string[];
   /** Of a connection and a domain: the organization; null: the environment’s. */
   readonly organization?: string | null;
-  /** Of a permission and a grant: the API resource. */
+  /** Of a permission, a type of authorization details and a grant: the API resource. */
   readonly api_resource?: string;
   /** Of a grant: the client. */
   readonly client_id?: string;
@@ -59,7 +59,13 @@ function apiResourceItems(record: ResourceRow, key: string, path: Path): Item[] 
     const pointer = [...path, 'permissions', index];
     return name === null ? [] : [itemOf(documentKinds.permission, permissionKey(key, name), pointer, one, { api_resource: key })];
   });
-  return [itemOf(documentKinds.api_resource, key, path, record), ...permissions];
+  const types = objectsIn(own(record, 'authorization_detail_types')).flatMap(([one, index]) => {
+    const name = textIn(one, 'name');
+    const pointer = [...path, 'authorization_detail_types', index];
+    if (name === null) return [];
+    return [itemOf(documentKinds.authorization_detail_type, detailTypeKey(key, name), pointer, one, { api_resource: key })];
+  });
+  return [itemOf(documentKinds.api_resource, key, path, record), ...permissions, ...types];
 }
 
 function clientItems(record: ResourceRow, key: string, path: Path): Item[] {

@@ -6,6 +6,9 @@ export const recordName = (type: KindName, key: string): string => `${type} ${ke
 /** What a permission is called: `{identifier}#{name}`. */
 export const permissionKey = (api_resource: string, name: string): string => `${api_resource}#${name}`;
 
+/** What a type of authorization details is called: `{identifier}#{name}`. */
+export const detailTypeKey = permissionKey;
+
 /** What a domain of an organization is called: `{organization}#{domain}`. */
 export const domainKey = (organization: string, domain: string): string => `${organization}#${domain}`;
 

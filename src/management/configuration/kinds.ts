@@ -11,6 +11,7 @@ import { organization_domains } from '../resources/organization_domains.js';
 import { organizations } from '../resources/organizations.js';
 import { outbound_grants } from '../resources/outbound_grants.js';
 import { page_texts } from '../resources/page_texts.js';
+import { authorization_detail_types } from '../resources/authorization_detail_types.js';
 import { permissions } from '../resources/permissions.js';
 import { provider_grants } from '../resources/provider_grants.js';
 import { roles } from '../resources/roles.js';
@@ -38,6 +39,7 @@ export type KindName =
   | 'environment'
   | 'api_resource'
   | 'permission'
+  | 'authorization_detail_type'
   | 'role'
   | 'organization'
   | 'organization_domain'
@@ -70,6 +72,7 @@ export const documentKinds: Readonly<Record<KindName, Kind>> = {
   environment: kind('environment', environments, null, { without: ['slug', 'base_url_issuer_until'] }),
   api_resource: kind('api_resource', api_resources, 'identifier'),
   permission: kind('permission', permissions, 'name'),
+  authorization_detail_type: kind('authorization_detail_type', authorization_detail_types, 'name'),
   role: kind('role', roles, 'name', { names: [permissions, api_resources] }),
   // Its logo and colour are in its branding.
   organization: kind('organization', organizations, 'name', { without: ['logo_url', 'primary_color'], names: [roles] }),

@@ -14,12 +14,15 @@ export const textIn = (record: ResourceRow, name: string): string | null =>
   typeof own(record, name) === 'string' ? (own(record, name) as string) : null;
 
 /** Lists of records inside of records. */
-const innerLists: Partial<Readonly<Record<KindName, { readonly name: string; readonly kind: KindName }>>> = {
-  api_resource: { name: 'permissions', kind: 'permission' },
-  organization: { name: 'domains', kind: 'organization_domain' },
-  client: { name: 'grants', kind: 'client_grant' },
-  connection: { name: 'provider_grants', kind: 'provider_grant' },
-  external_server: { name: 'grants', kind: 'outbound_grant' },
+const innerLists: Partial<Readonly<Record<KindName, readonly { readonly name: string; readonly kind: KindName }[]>>> = {
+  api_resource: [
+    { name: 'permissions', kind: 'permission' },
+    { name: 'authorization_detail_types', kind: 'authorization_detail_type' },
+  ],
+  organization: [{ name: 'domains', kind: 'organization_domain' }],
+  client: [{ name: 'grants', kind: 'client_grant' }],
+  connection: [{ name: 'provider_grants', kind: 'provider_grant' }],
+  external_server: [{ name: 'grants', kind: 'outbound_grant' }],
 };
 
 /** The collections of a document whose absent records may be deleted. */
@@ -28,11 +31,13 @@ export function listedIn(document: ResourceRow): Listed[] {
     const list = own(document, collection);
     if (!Array.isArray(list)) return [];
     const kind = documentKinds[collections[collection]];
-    const inner = innerLists[kind.type];
+    const inner = innerLists[kind.type] ?? [];
     const nested = objectsIn(list).flatMap(([record, index]): Listed[] => {
       const key = textIn(record, kind.key as string);
-      if (inner === undefined || key === null || !Array.isArray(own(record, inner.name))) return [];
-      return [{ kind: documentKinds[inner.kind], path: [collection, index, inner.name], of: key }];
+      if (key === null) return [];
+      return inner
+        .filter(({ name }) => Array.isArray(own(record, name)))
+        .map(({ name, kind: one }) => ({ kind: documentKinds[one], path: [collection, index, name], of: key }));
     });
     return [{ kind, path: [collection], of: null }, ...nested];
   });

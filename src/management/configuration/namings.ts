@@ -8,7 +8,7 @@ import type { ResourceRow } from '../resource.js';
 import { sortedCredentials, type LiveCredential } from './described-credentials.js';
 import type { RolePermissions } from './document.js';
 import type { KindName } from './kinds.js';
-import { domainKey, grantKey, outboundKey, permissionKey, providerGrantKey, wordsKey } from './keys.js';
+import { detailTypeKey, domainKey, grantKey, outboundKey, permissionKey, providerGrantKey, wordsKey } from './keys.js';
 import { compare, type Links, type RowsByKind } from './state.js';
 
 /** By what names a document knows records that it would name by id. */
@@ -91,6 +91,7 @@ export function namings(
       const { api_resource_id, name, is_system } = row as PermissionRow;
       return { key: permissionKey(nameOfApi(api_resource_id), name), foreign: is_system };
     },
+    authorization_detail_type: (row) => ({ key: detailTypeKey(nameOfApi(String(row['api_resource_id'])), String(row['name'])) }),
     role: (row) => ({
       ...named(row),
       more: { permissions: sortedPermissions(held(String(row['id']))) },

@@ -22,6 +22,7 @@ const order: readonly KindName[] = [
   'organization_domain',
   'organization',
   'permission',
+  'authorization_detail_type',
   'api_resource',
 ];
 
@@ -37,7 +38,8 @@ export function collectionsOf(
     if (type === 'client_grant') return byName.get(nameOfList(type, String(row['client_id'])));
     if (type === 'outbound_grant') return byName.get(nameOfList(type, servers.get(String(row['external_server_id'])) ?? ''));
     if (type === 'provider_grant') return byName.get(nameOfList(type, connections.get(String(row['connection_id'])) ?? ''));
-    if (type === 'permission') return byName.get(nameOfList(type, identifiers.get(String(row['api_resource_id'])) ?? ''));
+    if (type === 'permission' || type === 'authorization_detail_type')
+      return byName.get(nameOfList(type, identifiers.get(String(row['api_resource_id'])) ?? ''));
     const organization_id = row['organization_id'] as string | null | undefined;
     if (type === 'organization_domain') return byName.get(nameOfList(type, organizations.get(organization_id ?? '') ?? ''));
     // Customers make connections by themselves.

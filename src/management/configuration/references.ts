@@ -12,6 +12,7 @@ const words: Partial<Readonly<Record<KindName, string>>> = {
   role: 'role',
   connection: 'connection',
   permission: 'permission',
+  authorization_detail_type: 'type of authorization details',
   external_server: 'external server',
 };
 

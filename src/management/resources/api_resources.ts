@@ -147,6 +147,7 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
   },
   relationships: {
     permissions: toMany('permission', 'api_resource_id', 'Its scopes.', { include: true }),
+    authorization_detail_types: toMany('authorization_detail_type', 'api_resource_id', 'What clients may ask for at it beyond scopes.'),
     client_grants: toMany('client_grant', 'api_resource_id', 'Which clients may call it for themselves, or ask people for its scopes.'),
   },
   filters: {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { blockClient, unblockClient, withdrawConsent } from '../../domain/grants/authorizations.js';
 import { reachOfOwner } from '../../domain/reach/reach-of.js';
 import { invalidTransition } from '../../domain/refusal.js';
-import { authorizationOrigins, type AuthorizationRow } from '../../db/tables/authorizations.js';
+import { authorizationOrigins, visibleAuthorizations, type DetailedAuthorization } from '../../db/tables/authorizations.js';
 import { compares, matches } from '../../db/lists/conditions.js';
 import { boundedText, byIndex, equalTo, indexed, isoTime, stamps, timeRange, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
@@ -15,12 +15,13 @@ const origin = z.enum(authorizationOrigins).meta({
 });
 
 /** Which clients act for which people, whoever allowed it, and which may not: a view over consents and what clients hold. */
-export const authorizations = resource<AuthorizationRow>({
+export const authorizations = resource<DetailedAuthorization>({
   type: 'authorization',
   path: 'authorizations',
   permissions: 'users',
   description:
     'Which clients act for which people, whoever allowed it. They come about with consents and tokens; revoking one ends all that the client holds of the person, and all that others were given for it.',
+  source: { visible: visibleAuthorizations },
   attributes: z.object({
     origin,
     status: status.meta({ description: '`blocked`: the client gets nothing of the person any more.' }),
@@ -28,6 +29,9 @@ export const authorizations = resource<AuthorizationRow>({
     resource_scopes: z
       .record(z.string(), z.array(z.string()))
       .meta({ description: 'The scopes by API resource (identifier); under the empty name those without one.' }),
+    authorization_details: z
+      .array(z.record(z.string(), z.unknown()))
+      .meta({ description: 'What was allowed beyond scopes (RFC 9396): details that are remembered, and those of refresh tokens.' }),
     granted_at: isoTime.meta({ description: 'When it first was allowed.' }),
     last_used_at: isoTime.meta({ description: 'When the client last got a token by it, to the hour.' }),
     blocked_at: isoTime.nullable().meta({ description: 'Since when the client gets nothing of the person any more; null = it does.' }),
@@ -36,6 +40,7 @@ export const authorizations = resource<AuthorizationRow>({
   computed: {
     created_at: (row) => row.granted_at,
     status: (row) => (row.blocked_at === null ? 'active' : 'blocked'),
+    authorization_details: (row) => row.authorization_details ?? [],
     scopes: (row) => [...new Set(Object.values(row.resource_scopes).flat())],
   },
   reach: { of: reachOfOwner },

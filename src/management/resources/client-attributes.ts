@@ -154,6 +154,10 @@ export const settableClientAttributes = {
   jwks: ['control', publicKeySet.nullable() as unknown as z.ZodType<ClientRow['jwks']>],
   jwks_uri: ['control', uri.nullable()],
   scopes: ['control', uniqueTexts(scopeToken, 200).nullable()],
+  authorization_details_types: [
+    'control',
+    uniqueTexts(scopeToken, 50).meta({ description: 'Names of the types of authorization details that it may ask for (RFC 9396 10).' }),
+  ],
   access_token_format: ['control', z.enum(['jwt', 'opaque'])],
   first_party: ['reach and control', z.boolean().meta({ description: firstParty })],
   introspection_allowed: ['control', z.boolean()],

@@ -18,10 +18,13 @@ export const consents = resource<ConsentRow>({
     resource_scopes: z
       .record(z.string(), z.array(z.string()))
       .meta({ description: 'The scopes by API resource (identifier); under the empty name those without one.' }),
+    authorization_details: z
+      .array(z.record(z.string(), z.unknown()))
+      .meta({ description: 'Details (RFC 9396) that the user is not asked about again.' }),
     granted_at: isoTime,
     ...stamps,
   }),
-  computed: { created_at: (row) => row.granted_at },
+  computed: { created_at: (row) => row.granted_at, authorization_details: (row) => row.authorization_details.map(({ detail }) => detail) },
   reach: { of: reachOfOwner },
   relationships: {
     user: toOne('user', 'Who allowed it.'),

@@ -1,5 +1,6 @@
 import { registryOf } from '../resource.js';
 import { api_resources } from './api_resources.js';
+import { authorization_detail_types } from './authorization_detail_types.js';
 import { audit_logs } from './audit_logs.js';
 import { authenticators } from './authenticators.js';
 import { client_grants } from './client_grants.js';
@@ -65,6 +66,7 @@ export const resources = [
   trusted_issuers,
   federated_credentials,
   api_resources,
+  authorization_detail_types,
   external_servers,
   outbound_grants,
   connections,

@@ -3,6 +3,7 @@ import { PageError } from '../../errors.js';
 import { isForeignPost, queryOf } from '../../http/request/form.js';
 import { traceRefusal } from '../../http/auth/trace.js';
 import type { Web } from '../../http/web.js';
+import { onlyAllowed, type Allowed } from './allowed-details.js';
 import { AuthorizationError } from './authorization-error.js';
 import { renderConsent } from './consent-page.js';
 import { interactionFor } from './interaction.js';
@@ -15,14 +16,14 @@ import { noMemberPage, renderChooser } from './chooser-page.js';
 import { signInSession } from '../../http/auth/browser-session.js';
 import { message } from '../../lib/languages/messages.js';
 
-/** Answers a request: with the login page, the consent page, or what the protocol answers the client. `allowed`: the person has just consented. @throws {PageError} */
+/** Answers a request: with the login page, the consent page, or what the protocol answers the client. `allowed`: what the person has just consented to. @throws {PageError} */
 export async function proceed(
   protocol: Protocol,
   web: Web,
   req: Request,
   res: Response,
   sent: SentRequest,
-  allowed = false,
+  allowed: Allowed | null = null,
 ): Promise<void> {
   const { ctx } = req;
   const session = signInSession(req);
@@ -31,8 +32,8 @@ export async function proceed(
   req.asking_client_id = addressee.client.id;
   if (isForeignPost(req)) return redirectToGet(req, res, sent);
   try {
-    const request = await protocol.validate(ctx, addressee, sent, session);
-    const interaction = await interactionFor(ctx, request, session, { ...sent, allowed });
+    const request = onlyAllowed(await protocol.validate(ctx, addressee, sent, session), allowed);
+    const interaction = await interactionFor(ctx, request, session, { ...sent, allowed: allowed !== null });
     switch (interaction.kind) {
       case 'login':
         return sendToLogin(req, res, sent, interaction.fresh, interaction.again);

@@ -5,9 +5,11 @@ import type { BrowserSession } from '../../domain/sessions/sessions.js';
 import { listPermissionsOfResource } from '../../db/tables/permissions.js';
 import { csrfToken } from '../../http/auth/csrf.js';
 import { basePage, formActionSource, type ConsentPage } from '../../http/pages/pages.js';
+import { detailText } from '../../http/pages/detail-texts.js';
 import { scopeText } from '../../http/pages/scope-texts.js';
 import type { Web } from '../../http/web.js';
 import { isNativeRedirectUri } from '../../lib/redirect-uri.js';
+import { detailBox } from './allowed-details.js';
 import { journeyForm, type SentRequest } from './pending.js';
 import type { AuthorizationRequest } from './request.js';
 import { shownClient, unverifiedNotice } from '../../http/pages/shown-client.js';
@@ -27,6 +29,17 @@ export async function scopeTexts(
     resource === null ? texts : [...texts, { name: resource.identifier, text: words.t('scope.act_at', { resource: resource.name }) }];
   return all.map((one) => ({ ...one, is_repeated: all.some(({ name, text }) => name !== one.name && text === one.text) }));
 }
+
+const detailTexts = (
+  { environment }: Context,
+  words: Words,
+  { resource, authorization_details }: AuthorizationRequest,
+): ConsentPage['details'] =>
+  (authorization_details ?? []).map((detail, index) => {
+    const type = resource?.detail_types.get(detail.type);
+    if (!type) throw new Error('a detail that nobody can read was not refused');
+    return { name: detailBox(index), ...detailText(environment, words, type, detail) };
+  });
 
 /**
  * Where the browser goes on to: the host; an application on the device by its name, with its address beside it, a private-use scheme or a loopback
@@ -62,6 +75,7 @@ export async function renderConsent(
       destination: destinationOf(redirect_uri, client),
       user: { email: session.user_email, name: [session.user_first_name, session.user_last_name].filter(Boolean).join(' ') },
       scopes: await scopeTexts(ctx, words, request, question),
+      details: detailTexts(ctx, words, request),
       ...journeyForm(req, 'consent', consent.sent),
     },
     { formAction: [formActionSource(redirect_uri)] },

@@ -8,6 +8,7 @@ import { originOf } from '../../http/pages/mail-origin.js';
 import { deniedByPerson, traceRefusal } from '../../http/auth/trace.js';
 import type { Web } from '../../http/web.js';
 import { proceed, requirePendingRequest } from './authorize.js';
+import { allowedIn, onlyAllowed } from './allowed-details.js';
 import { AuthorizationError } from './authorization-error.js';
 import { consentQuestion } from './interaction.js';
 import { openPushedRequest } from './pushed-request.js';
@@ -32,8 +33,9 @@ export function consent(web: Web, protocol: Protocol) {
       return protocol.refuse(web, req, res, sent, new AuthorizationError(addressee, 'access_denied', 'the person did not allow it'));
     }
     if (decision !== 'allow') throw new PageError(400, 'invalid_request', message('refusal.no_answer'));
+    const allowed = allowedIn(form);
     try {
-      const request = await protocol.validate(ctx, addressee, sent, session);
+      const request = onlyAllowed(await protocol.validate(ctx, addressee, sent, session), allowed);
       if (session !== null && !session.blocked_clients.includes(request.client.id))
         await transaction(ctx, async (tx) => {
           if (isUnstored(request.client)) await storeDocumentClient(tx, request.client);
@@ -43,6 +45,6 @@ export function consent(web: Web, protocol: Protocol) {
     } catch (error) {
       if (!(error instanceof AuthorizationError)) throw error;
     }
-    await proceed(protocol, web, req, res, sent, session !== null);
+    await proceed(protocol, web, req, res, sent, session === null ? null : allowed);
   };
 }

@@ -1,4 +1,4 @@
-import { isAlwaysAsked, isConsented, type ConsentQuestion } from '../../domain/grants/consents.js';
+import { hasDetailsToAsk, isAlwaysAsked, isConsented, type ConsentQuestion } from '../../domain/grants/consents.js';
 import { clientDigest } from '../../domain/clients/document-clients.js';
 import type { Context } from '../../domain/context.js';
 import { isProvenSince, type BrowserSession } from '../../domain/sessions/sessions.js';
@@ -36,8 +36,20 @@ export function consentQuestion(request: AuthorizationRequest, user_id: string):
   const named = Object.keys({ ...request.claims.userinfo, ...request.claims.id_token });
   const scopes = [...new Set([...request.scopes, ...scopesOfClaims(named)])];
   const { client, redirect_uri, resource } = request;
+  const details = (request.authorization_details ?? []).flatMap((detail) => {
+    const type = resource?.detail_types.get(detail.type);
+    return type ? [{ type_id: type.id, remember: type.remember, detail }] : [];
+  });
   const unproven = !client.verified && isNativeRedirectUri(redirect_uri);
-  return { user_id, client_id: client.id, scopes, resource: resource?.identifier ?? null, unproven, client_digest: clientDigest(client) };
+  const question = {
+    user_id,
+    client_id: client.id,
+    scopes,
+    resource: resource?.identifier ?? null,
+    unproven,
+    client_digest: clientDigest(client),
+  };
+  return details.length === 0 ? question : { ...question, details };
 }
 
 /** What is checked of a valid request once somebody is signed in, in this order; the first that asks for something decides. */
@@ -94,7 +106,7 @@ function signInWhen(needed: (input: InteractionInput) => boolean, description: s
 /** Whether the person has to be asked before the client gets what the request asks for (specification 5.3). */
 export async function isConsentNeeded(ctx: Context, request: AuthorizationRequest, user_id: string): Promise<boolean> {
   const question = consentQuestion(request, user_id);
-  if (request.prompts.includes('consent') || isAlwaysAsked(ctx, question)) return true;
+  if (request.prompts.includes('consent') || isAlwaysAsked(ctx, question) || (await hasDetailsToAsk(ctx, question))) return true;
   return !request.client.first_party && !(await isConsented(ctx, question));
 }
 

@@ -37,6 +37,7 @@ export async function issueCode(
     redirect_uri: request.redirect_uri,
     scope: formatScope(request.scopes),
     resource: request.resource?.identifier ?? null,
+    authorization_details: request.authorization_details,
     access_token_format: format,
     access_token_lifetime: lifetime,
     nonce: request.nonce,

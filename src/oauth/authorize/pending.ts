@@ -32,7 +32,7 @@ export type SentRequest = {
 const known = [
   'response_type', 'client_id', 'redirect_uri', 'scope', 'state', 'resource', 'code_challenge', 'code_challenge_method', 'response_mode', 'nonce',
   'prompt', 'max_age', 'acr_values', 'login_hint', 'id_token_hint', 'claims', 'request', 'request_uri', 'registration', 'dpop_jkt', 'ui_locales',
-  'organization',
+  'organization', 'authorization_details',
 ]; // prettier-ignore
 
 /** The request in the form in which it is sealed. */

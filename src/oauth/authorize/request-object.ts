@@ -83,7 +83,8 @@ export async function readRequestObject(
   const parameters: Record<string, string> = named();
   for (const [name, value] of Object.entries(verified.payload)) {
     if (envelope.has(name)) continue;
-    const text = asText(value);
+    // RFC 9396 2: the one parameter that is a list.
+    const text = name === 'authorization_details' && Array.isArray(value) ? JSON.stringify(value) : asText(value);
     if (text === null) return { error: 'invalid_request_object', reason: 'a parameter in the request object is not text' };
     parameters[name] = text;
   }

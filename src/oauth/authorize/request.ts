@@ -1,6 +1,7 @@
 import type { ApiResource, Client } from '../../domain/clients/clients.js';
 import type { Organization } from '../../domain/organizations/organizations.js';
 import type { OrganizationChoice } from '../../domain/organizations/requested.js';
+import type { Detail } from '../../lib/authorization-details.js';
 import type { ScopeRuling } from '../../lib/refusal-rules.js';
 
 /**
@@ -39,6 +40,8 @@ export type AuthorizationRequest = Addressee & {
   /** What became of each scope that was asked for, and of those that came by themselves. */
   readonly rulings: readonly ScopeRuling[];
   readonly resource: ApiResource | null;
+  /** What is asked for beyond scopes (RFC 9396), or what the person allowed of it; null: nothing. */
+  readonly authorization_details: readonly Detail[] | null;
   /** The organization that the tokens are for; null: for none. */
   readonly organization: Organization | null;
   /** How it was found; `choose` and `refused` leave none. */

@@ -3,6 +3,8 @@ import type { Context } from '../../domain/context.js';
 import type { Visitor } from '../../domain/organizations/just-in-time.js';
 import { organizationChoice } from '../../domain/organizations/requested.js';
 import type { Target } from '../../domain/tokens/target.js';
+import { readDetails } from '../../domain/tokens/authorization-details.js';
+import type { Detail } from '../../lib/authorization-details.js';
 import { jsonObject } from '../../lib/json-object.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import type { Parameters } from '../../lib/parameters.js';
@@ -31,6 +33,8 @@ type Reading = {
   readonly scopes: string[] | null;
   /** What `resource` names; null without one, and until the check `resource` has looked it up. */
   target: Target | null;
+  /** Null without any, and until they have been checked. */
+  details: readonly Detail[] | null;
 };
 
 /** What is wrong with a request, and by which rule where the description alone doesn't say. */
@@ -57,6 +61,7 @@ export const requestChecks: readonly Check[] = [
   ['claims', (r) => malformed(r.claims === null, 'claims must be a JSON object'), 'OIDC Core 5.5'],
   ['organization', organizationAllowed, 'specification 16.2.1'],
   ['resource', findTarget, 'RFC 8707 2'],
+  ['authorization_details', checkDetails, 'RFC 9396 5'],
   [
     'scope syntax',
     (r) => (r.scopes === null ? ['invalid_scope', 'scope must be words separated by spaces', 'unknown_scope'] : null),
@@ -89,6 +94,7 @@ export async function validate(
     pushed,
     get,
     target: null,
+    details: null,
     prompts: parsePrompts(get('prompt')),
     max_age: parseMaxAge(get('max_age')),
     claims: parseClaims(get('claims')),
@@ -105,6 +111,7 @@ export async function validate(
     scopes: granted(rulings),
     rulings,
     resource: r.target?.resource ?? null,
+    authorization_details: r.details,
     organization: organization_choice.kind === 'one' ? organization_choice.organization : null,
     organization_choice,
     code_challenge: get('code_challenge') ?? null,
@@ -150,7 +157,8 @@ function pushedWhereDemanded({ ctx, client, pushed }: Reading): Problem | null {
 }
 
 function shortEnough({ sent }: Reading): Problem | null {
-  const long = Object.values(sent.all).some((value) => value.length > maxParameterLength);
+  // That one has a limit of its own.
+  const long = Object.entries(sent.all).some(([name, value]) => name !== 'authorization_details' && value.length > maxParameterLength);
   return malformed(long, `a parameter is longer than ${maxParameterLength} characters`);
 }
 
@@ -205,6 +213,15 @@ async function findTarget(r: Reading): Promise<Problem | null> {
   const found = await requestedTarget(r.ctx, r.client, identifier);
   if ('rule' in found) return ['invalid_target', found.description, found.rule];
   r.target = found;
+  return null;
+}
+
+function checkDetails(r: Reading): Problem | null {
+  const text = r.get('authorization_details');
+  if (text === undefined) return null;
+  const details = readDetails(r.client, r.target && r.target.resource, text);
+  if (typeof details === 'string') return ['invalid_authorization_details', details, 'details_not_taken'];
+  r.details = details;
   return null;
 }
 

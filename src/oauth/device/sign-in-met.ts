@@ -23,6 +23,7 @@ export const chosenOf = (choice: OrganizationChoice): Organization | null => (ch
 const asRequest = ({ client, resource, scopes, organization_choice }: DeviceAuthorization): AuthorizationRequest => ({
   client,
   resource,
+  authorization_details: null,
   scopes,
   organization: chosenOf(organization_choice),
   organization_choice,

@@ -7,6 +7,7 @@ import { seedAccessToken } from '../../domain/tokens/access-token.js';
 import { saysOfUser } from '../../domain/tokens/id-token.js';
 import { sessionBounds } from '../../domain/sessions/sessions.js';
 import { endGrant, endReusedGrant } from '../../domain/tokens/revoke.js';
+import { findDetailsOfCode } from '../../db/tables/issued_codes.js';
 import { findGrantOfCode, redeemAuthorizationCode, type CodeProblem } from '../../db/tables/authorization_codes.js';
 import { findOrganization } from '../../domain/organizations/organizations.js';
 import { OAuthError } from '../../errors.js';
@@ -14,13 +15,17 @@ import { digest } from '../../lib/digest.js';
 import { codeChallengeOf, isCodeVerifier } from '../../lib/pkce.js';
 import type { RefusalRule } from '../../lib/refusal-rules.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
-import { grant, optional, required } from './grant.js';
+import { detailsOf, narrowedDetails } from '../../domain/tokens/authorization-details.js';
+import { detailsParam, grant, optional, required } from './grant.js';
 import { organizationParam } from './same-organization.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
 import { notLetIn, registeredName, effectiveScope, effectiveTarget, droppedScopes } from '../../domain/tokens/target.js';
 
 /** Error code, description and rule for each reason. The code is spent in any case: a second, correct request fails (RFC 6819 4.4.1.3). */
-const problems: Record<CodeProblem, readonly [code: 'invalid_grant' | 'invalid_target', description: string, rule: RefusalRule]> = {
+const problems: Record<
+  CodeProblem,
+  readonly [code: 'invalid_grant' | 'invalid_target' | 'invalid_authorization_details', description: string, rule: RefusalRule]
+> = {
   client: ['invalid_grant', 'the code was issued to another client', 'of_another_client'],
   expired: ['invalid_grant', 'the code has expired', 'code_expired'],
   redirect_uri: ['invalid_grant', 'redirect_uri differs from the one of the authorization request', 'redirect_uri_changed'],
@@ -29,6 +34,7 @@ const problems: Record<CodeProblem, readonly [code: 'invalid_grant' | 'invalid_t
   resource: ['invalid_target', 'the resource was not part of the authorization request', 'beyond_authorization'],
   user: ['invalid_grant', 'the user may no longer sign in', 'user_blocked'],
   session: ['invalid_grant', 'the session has ended', 'session_ended'],
+  details: ['invalid_authorization_details', 'authorization_details are malformed, or go beyond what was allowed', 'beyond_authorization'],
   other_organization: ['invalid_target', 'organization is not the one of the authorization request', 'beyond_authorization'],
   organization: ['invalid_grant', 'the user is no longer an active member of the organization', 'not_a_member'],
   revoked: ['invalid_grant', 'the permission was withdrawn', 'grant_ended'],
@@ -76,8 +82,9 @@ export const authorization_code = grant({
     code_verifier: optional(4096),
     resource: optional(4096),
     organization: organizationParam,
+    authorization_details: detailsParam,
   },
-  async handle(ctx, client, { code, redirect_uri, code_verifier, resource, organization }, origin, proof) {
+  async handle(ctx, client, { code, redirect_uri, code_verifier, resource, organization, authorization_details: asked }, origin, proof) {
     const now = ctx.clock.now();
     const seed = seedAccessToken(ctx);
     const refresh_token = client.grant_types.includes('refresh_token') ? randomToken('rt_') : null;
@@ -88,6 +95,7 @@ export const authorization_code = grant({
       code_challenge: presentedChallenge(code_verifier),
       resource: resource === undefined ? null : await registeredName(ctx, resource),
       organization: organization === undefined ? null : ((await findOrganization(ctx, organization))?.id ?? 'unknown'),
+      details: asked === undefined ? null : (narrowedDetails(asked, await findDetailsOfCode(ctx.scope, digest(code))) ?? 'beyond'),
       issuer: ctx.environment.issuer,
       session_bounds: sessionBounds(ctx),
       jti: seed.jti,
@@ -111,6 +119,8 @@ export const authorization_code = grant({
     requireBound(ctx, target && target.resource, proof);
     const scope = target ? effectiveScope(target, redeemed.scope, redeemed.permissions) : redeemed.scope;
     const dropped = target ? droppedScopes(target, { granted: redeemed.scope, scope, held: redeemed.permissions }) : undefined;
+    const allowed = asked === undefined ? redeemed.authorization_details : narrowedDetails(asked, redeemed.authorization_details);
+    const authorization_details = detailsOf(client, target, { authorization_details: allowed });
     const { access_token, id_token } = await signForPerson(ctx, redeemed, {
       client,
       target,
@@ -121,7 +131,8 @@ export const authorization_code = grant({
       issued_at: now,
       nonce: redeemed.nonce,
       jkt: proof && proof.jkt,
+      authorization_details,
     });
-    return { access_token, expires_in: redeemed.access_token_lifetime, scope, refresh_token, id_token, dropped };
+    return { access_token, expires_in: redeemed.access_token_lifetime, scope, authorization_details, refresh_token, id_token, dropped };
   },
 });

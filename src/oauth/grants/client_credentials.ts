@@ -13,7 +13,9 @@ import { uuidv7 } from '../../lib/random.js';
 import type { PreviewRule } from '../../lib/refusal-rules.js';
 import { quotedValue } from '../../domain/tokens/unusable-token.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
-import { grant, optional, required, type GrantedTokens } from './grant.js';
+import { requireDetails } from '../../domain/tokens/authorization-details.js';
+import type { Detail } from '../../lib/authorization-details.js';
+import { detailsParam, grant, optional, required, type GrantedTokens } from './grant.js';
 import { organizationParam, requireSameOrganization } from './same-organization.js';
 
 /** The most identifiers that an error names. */
@@ -35,7 +37,7 @@ export async function defaultResource(ctx: Context, client: Client): Promise<str
 }
 
 type RequestedAccess = { readonly resource: string; readonly scope: string | undefined };
-type OwnRequest = RequestedAccess & { readonly organization: string | undefined };
+type OwnRequest = RequestedAccess & { readonly organization: string | undefined; readonly authorization_details?: string | undefined };
 
 /** The resource of a client's own token, and which of its scopes it has. */
 export type OwnTarget = { readonly resource: ApiResource; readonly granted: readonly string[] };
@@ -65,7 +67,12 @@ const ruleFor = (scope: string, held: readonly string[], { permissions }: ApiRes
   held.includes(scope) ? 'granted' : permissions.includes(scope) ? 'not_in_client_grant' : 'unknown_scope';
 
 /** The random parts of a client's own token, when it is made, and the key that it is bound to. */
-type Making = { readonly seed: TokenSeed; readonly issued_at: Date; readonly jkt: string | null };
+type Making = {
+  readonly seed: TokenSeed;
+  readonly issued_at: Date;
+  readonly jkt: string | null;
+  readonly authorization_details?: readonly Detail[] | null;
+};
 
 /** What a client's own token is to say. */
 export function ownTokenContent(client: Client, { resource, granted }: OwnTarget, making: Making): AccessTokenContent {
@@ -101,11 +108,12 @@ export async function issueForClient(
   await requireSameOrganization(ctx, null, params.organization);
   const target = await ownTarget(ctx, client, params);
   requireBound(ctx, target.resource, proof);
+  const authorization_details = requireDetails(client, target.resource, params.authorization_details);
 
   const now = ctx.clock.now();
   const jkt = proof && proof.jkt;
   const seed = seedAccessToken(ctx);
-  const content = ownTokenContent(client, target, { seed, issued_at: now, jkt });
+  const content = ownTokenContent(client, target, { seed, issued_at: now, jkt, authorization_details });
   const { client_id, scope, audience, lifetime, format } = content;
   const subscribers = await tokenIssuedSubscribers(ctx);
   const event_id = uuidv7(now.getTime());
@@ -115,20 +123,20 @@ export async function issueForClient(
   } else {
     const stored =
       format === 'opaque'
-        ? await insertClientAccessToken(ctx.scope, { digest: seed.digest, issued_at: now, jkt, ...common })
+        ? await insertClientAccessToken(ctx.scope, { digest: seed.digest, issued_at: now, jkt, authorization_details, ...common })
         : await storeTokenIssued(ctx.scope, { at: now, token_format: format, ...common });
     if (!stored) throw proofRefused(ctx, usedBefore);
   }
 
   const access_token = await accessTokenValue(ctx, content);
-  return { access_token, expires_in: lifetime, scope };
+  return { access_token, expires_in: lifetime, scope, authorization_details };
 }
 
 /** RFC 6749 4.4: a client acts for itself, on one API resource (RFC 8707) for which it holds a grant. Never a refresh token. */
 export const client_credentials = grant({
   public_clients: false,
   spends_proof: true,
-  params: { resource: required(4096), scope: optional(16_384), organization: organizationParam },
+  params: { resource: required(4096), scope: optional(16_384), organization: organizationParam, authorization_details: detailsParam },
   absent: { resource: defaultResource },
   handle: (ctx, client, params, _origin, proof) => issueForClient(ctx, client, params, proof, 'client_credentials'),
 });

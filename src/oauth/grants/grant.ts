@@ -1,5 +1,6 @@
 import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
+import { maxDetailsBytes, type Detail } from '../../lib/authorization-details.js';
 import type { DpopProof } from '../../domain/dpop/proof.js';
 import type { Origin } from '../../domain/origin.js';
 import type { ScopeRuling } from '../../lib/refusal-rules.js';
@@ -31,6 +32,8 @@ export type GrantedTokens = {
   /** Seconds; left out where it isn't known. */
   readonly expires_in?: number | undefined;
   readonly scope: string;
+  /** What was allowed beyond scopes (RFC 9396 7); null or left out: nothing was asked for. */
+  readonly authorization_details?: readonly Detail[] | null;
   readonly issued_token_type?: string;
   /** What is handed out is no access token, and how it would be used is not applicable (RFC 8693 2.2.1); left out: it is one; of another's, as that is used. */
   readonly token_type?: 'N_A' | 'Bearer';
@@ -39,6 +42,9 @@ export type GrantedTokens = {
   /** What became of each scope that was granted, where the token says less; it isn't answered, but leaves a trace. */
   readonly dropped?: readonly ScopeRuling[] | undefined;
 };
+
+/** `authorization_details` (RFC 9396 6). */
+export const detailsParam = optional(maxDetailsBytes);
 
 export type Grant<P extends Params = Params> = {
   /** Whether a client without a secret may use it, on the strength of PKCE or of a refresh token bound to it. */

@@ -17,7 +17,8 @@ import type { RefusalRule } from '../../lib/refusal-rules.js';
 import { formatScope, isSubset, parseScope } from '../../lib/scope-set.js';
 import { boundTo, refreshTokenEnds } from './authorization_code.js';
 import { requireSignInMet } from './refresh-requirement.js';
-import { grant, optional, required } from './grant.js';
+import { detailsOf, requireNarrowed } from '../../domain/tokens/authorization-details.js';
+import { detailsParam, grant, optional, required } from './grant.js';
 import { organizationParam, requireSameOrganization } from './same-organization.js';
 import { isOfRecord } from '../../domain/tokens/of-record.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
@@ -117,7 +118,13 @@ function scopeOf(token: RefreshTokenState, scope: string | undefined): string {
 export const refresh_token = grant({
   public_clients: true,
   spends_proof: true,
-  params: { refresh_token: required(4096), scope: optional(16_384), resource: optional(4096), organization: organizationParam },
+  params: {
+    refresh_token: required(4096),
+    scope: optional(16_384),
+    resource: optional(4096),
+    organization: organizationParam,
+    authorization_details: detailsParam,
+  },
   async handle(ctx, client, params, origin, proof) {
     const presented = params.refresh_token;
     const now = ctx.clock.now();
@@ -133,6 +140,7 @@ export const refresh_token = grant({
     const scope = target ? effectiveScope(target, granted, token.permissions) : granted;
     const dropped = target ? droppedScopes(target, { granted, scope, held: token.permissions }) : undefined;
 
+    const authorization_details = requireNarrowed(params.authorization_details, detailsOf(client, target, token));
     const seed = seedAccessToken(ctx);
     const { format, lifetime, audience } = kindOfToken(ctx, client, target && target.resource);
     const { rotate, lasts, successor, candidates } = succession(ctx, client, token, presented);
@@ -148,6 +156,7 @@ export const refresh_token = grant({
       access_token_lifetime: lifetime,
       scope,
       audience,
+      authorization_details,
       event_id: uuidv7(now.getTime()),
       subscribers: await tokenIssuedSubscribers(ctx),
       ...boundTo(client, proof),
@@ -165,8 +174,9 @@ export const refresh_token = grant({
       issued_at: now,
       nonce: null,
       jkt: proof && proof.jkt,
+      authorization_details,
     });
     const answered = candidates.find((one) => used.stored_successor?.equals(digest(one))) ?? successor;
-    return { access_token, expires_in: lifetime, scope, refresh_token: answered, id_token, dropped };
+    return { access_token, expires_in: lifetime, scope, authorization_details, refresh_token: answered, id_token, dropped };
   },
 });

@@ -14,7 +14,6 @@ import type { Act } from '../../domain/tokens/agent-claims.js';
 import { findExchangeableTokens, type ExchangeableToken } from '../../domain/tokens/exchangeable-token.js';
 import { isHeldOnly, shownPermissions } from '../../domain/tokens/target.js';
 import { quotedValue } from '../../domain/tokens/unusable-token.js';
-import { isClass, satisfies } from '../../domain/proofs/classes.js';
 import { OAuthError } from '../../errors.js';
 import { accessTokenType, tokenExchangeGrantType } from '../../lib/grant-types.js';
 import { idJagTokenType } from '../../lib/identity-assertions.js';
@@ -24,8 +23,10 @@ import { actClaim } from './act-claim.js';
 import { earlierScopes, scopesBefore } from './earlier-scopes.js';
 import { handOutToken } from './provider-token.js';
 import { issueAssertion } from './issue-assertion.js';
-import { grant, optional, required, type ParamValues } from './grant.js';
-import { requireGood } from './good-token.js';
+import { exchangedDetails, requireNarrowed } from '../../domain/tokens/authorization-details.js';
+import type { Detail } from '../../lib/authorization-details.js';
+import { detailsParam, grant, optional, required, type ParamValues } from './grant.js';
+import { requireGood, requireSignIn } from './good-token.js';
 import { organizationParam, requireSameOrganization } from './same-organization.js';
 
 type Sent = {
@@ -47,20 +48,6 @@ function requireAccessTokens({ subject_token_type, actor_token, actor_token_type
   ];
   const problem = problems.find(([applies]) => applies)?.[1];
   if (problem !== undefined) throw OAuthError.invalid_request(problem);
-}
-
-/** What the API resource demands of the sign-in (RFC 9470 3) holds of the one behind the subject's token. @throws {OAuthError} `invalid_request` */
-function requireSignIn(
-  { required_acr, max_authentication_age }: ApiResource,
-  { token: { acr, auth_time } }: ExchangeableToken,
-  now: Date,
-): void {
-  if (required_acr !== null && !(isClass(acr) && satisfies(acr, required_acr)))
-    throw OAuthError.invalid_request(
-      `subject_token: the resource takes a sign-in of the class ${required_acr}, and this token does not tell of one`,
-    );
-  if (max_authentication_age !== null && !(auth_time && now.getTime() - auth_time.getTime() <= max_authentication_age * 1000))
-    throw OAuthError.invalid_request('subject_token: the resource takes a more recent sign-in than this token tells of');
 }
 
 type Policy = { readonly resource: ApiResource; readonly grant: ClientGrantRow; readonly scopes: readonly string[] };
@@ -105,7 +92,7 @@ function scopesOf({ scopes, resource }: Policy, chain: ReadonlyMap<string, strin
 const params = {
   subject_token: required(16_384), subject_token_type: required(255), resource: optional(4096), scope: optional(16_384),
   actor_token: optional(16_384), actor_token_type: optional(255), requested_token_type: optional(255), audience: optional(4096),
-  connection: optional(64), organization: organizationParam,
+  connection: optional(64), organization: organizationParam, authorization_details: detailsParam,
 }; // prettier-ignore
 
 type Exchange = {
@@ -116,6 +103,7 @@ type Exchange = {
   readonly act: Act | null;
   readonly earlier_scopes: Readonly<Record<string, string>>;
   readonly scopes: readonly string[];
+  readonly authorization_details: readonly Detail[] | null;
   readonly issued_at: Date;
   /** Seconds; never beyond the life of the subject's token. */
   readonly lifetime: number;
@@ -142,11 +130,28 @@ async function exchangeOf(ctx: Context, client: Client, sent: ParamValues<typeof
   const chain = scopesBefore(ctx, subject);
   const scopes = scopesOf(policy, chain, sent.scope);
   const earlier_scopes = earlierScopes(chain, policy.resource);
+  const authorization_details = requireNarrowed(
+    sent.authorization_details,
+    exchangedDetails(client, policy.resource, subject.token, chain),
+  );
   requireSignIn(policy.resource, subject, issued_at);
   const left = Math.floor((expires_at.getTime() - issued_at.getTime()) / 1000);
   if (left < 1) throw OAuthError.invalid_request('subject_token: the access token has expired');
   const lifetime = Math.min(policy.resource.access_token_lifetime, left);
-  return { client, policy, subject, user_id, act, earlier_scopes, scopes, issued_at, lifetime, seed: seedAccessToken(ctx), proof };
+  return {
+    client,
+    policy,
+    subject,
+    user_id,
+    act,
+    earlier_scopes,
+    scopes,
+    authorization_details,
+    issued_at,
+    lifetime,
+    seed: seedAccessToken(ctx),
+    proof,
+  };
 }
 
 /** The trace of an impersonation, which the token itself doesn't tell of; null for delegation. */
@@ -196,7 +201,7 @@ async function store(ctx: Context, exchange: Exchange, origin: () => Origin): Pr
 
 /** The value to hand out. */
 async function sign(ctx: Context, exchange: Exchange, { scope, held }: Issued): Promise<string> {
-  const { client, policy, subject, user_id, seed, lifetime, issued_at, act, earlier_scopes, proof } = exchange;
+  const { client, policy, subject, user_id, seed, lifetime, issued_at, act, earlier_scopes, authorization_details, proof } = exchange;
   const { resource, scopes: askable } = policy;
   const { token, session_id } = subject;
   const { auth_time, acr, amr } = token;
@@ -215,6 +220,7 @@ async function sign(ctx: Context, exchange: Exchange, { scope, held }: Issued): 
     permissions,
     act,
     earlier_scopes,
+    authorization_details,
     jkt: proof && proof.jkt,
     organization: await requireOrganizationClaims(ctx, token.organization_id),
     ...(token.grant_id === null ? {} : { grant_id: token.grant_id }),
@@ -242,6 +248,7 @@ export const token_exchange = grant({
     const exchange = await exchangeOf(ctx, client, sent, proof);
     const issued = await store(ctx, exchange, origin);
     const access_token = await sign(ctx, exchange, issued);
-    return { access_token, issued_token_type: accessTokenType, expires_in: exchange.lifetime, scope: issued.scope };
+    const { lifetime: expires_in, authorization_details } = exchange;
+    return { access_token, issued_token_type: accessTokenType, expires_in, scope: issued.scope, authorization_details };
   },
 });

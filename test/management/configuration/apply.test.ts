@@ -37,6 +37,7 @@ test('a plan says what applying would do and leaves nothing; applying does it; a
     'create api_resource https://api.example',
     'create permission https://api.example#orders:read',
     'create permission https://api.example#orders:write',
+    'create authorization_detail_type https://api.example#order',
     'create role clerk',
     'create connection acme',
     'create trusted_issuer https://ci.example',

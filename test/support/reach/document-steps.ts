@@ -11,7 +11,7 @@ import {
 } from '../../../src/management/configuration/kinds.js';
 import { shopSecrets } from '../configuration.js';
 import { managementClient, type Document } from '../management.js';
-import { creations, interesting } from './interesting.js';
+import { creations, detailType, interesting } from './interesting.js';
 import { nearAndFar, writeOf, type Step } from './steps.js';
 import { valuesOf } from './values.js';
 import { outsideIssuer, type World } from './world.js';
@@ -59,6 +59,7 @@ const foreign: Partial<Readonly<Record<KindName, string>>> = { role: 'administra
 function describedOf({ type, key, resource }: Kind, exported: Document): Described[] {
   if (type === 'environment') return [{ saying: (attributes) => ({ version: 1, environment: attributes }) }];
   if (type === 'permission') return nested(exported, 'api_resources', 'permissions', ['name']);
+  if (type === 'authorization_detail_type') return nested(exported, 'api_resources', 'authorization_detail_types', ['name']);
   if (type === 'organization_domain') return domainsOf(exported);
   if (type === 'client_grant') return nested(exported, 'clients', 'grants', ['api_resource', 'subject_type']);
   if (type === 'provider_grant') return nested(exported, 'connections', 'provider_grants', ['client']);
@@ -79,6 +80,8 @@ function newOf(type: KindName, world: World): ((attributes: Document) => Documen
   const { resource } = documentKinds[type];
   if (type === 'permission')
     return [(more) => version1('api_resources', { identifier: 'https://api.example/near', permissions: [{ name: 'new', ...more }] })];
+  if (type === 'authorization_detail_type')
+    return [(more) => version1('api_resources', { identifier: 'https://api.example/near', authorization_detail_types: [{ ...detailType('new'), ...more }] })]; // prettier-ignore
   if (type === 'organization_domain')
     return ['near', 'far'].map(
       (name) =>
@@ -157,7 +160,7 @@ function setsOf(kind: Kind, schema: Document | undefined): [name: string, sets: 
 }
 
 function stepOf(kind: Kind, what: string, document: Document, more: Document = {}): Step {
-  const owners: Partial<Readonly<Record<KindName, KindName>>> = { permission: 'api_resource', client_grant: 'client', organization_domain: 'organization' }; // prettier-ignore
+  const owners: Partial<Readonly<Record<KindName, KindName>>> = { permission: 'api_resource', authorization_detail_type: 'api_resource', client_grant: 'client', organization_domain: 'organization' }; // prettier-ignore
   const owner = owners[kind.type];
   const around = owner === undefined ? [] : [documentKinds[owner]];
   const body = { meta: { document, secrets: shopSecrets, ...more } };

@@ -12,6 +12,13 @@ const keys = [1, 2].map(() => ({
 /** A public key set, the first or the second of two. */
 export const sampleKeys = (which: 1 | 2): Document => keys[which - 1] as Document;
 
+/** A type of authorization details of the name. */
+export const detailType = (name: string): Document => ({
+  name,
+  fields: [{ name: 'what', kind: 'text' }],
+  sentence: { en: 'See {what}' },
+});
+
 const coordinate = (text: string | undefined) => new Uint8Array(Buffer.from(text ?? '', 'base64url'));
 const { x, y } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
 /** A public key of a passkey in COSE (RFC 9053), in base64url. */
@@ -186,6 +193,10 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'environment.branding': [{ branding: { name: 'Walked', primary_color: '#1a2b3c' } }],
   'environment.allowed_email_domains': [{ allowed_email_domains: ['walked.example'] }],
   'permission.name': [{ name: 'walked' }],
+  'authorization_detail_type.name': [{ name: 'walked' }],
+  'authorization_detail_type.fields': [{ fields: [{ name: 'what', kind: 'text', max: 9 }] }],
+  'authorization_detail_type.sentence': [{ sentence: { en: 'Walk {what}' } }],
+  'client.authorization_details_types': [{ authorization_details_types: ['walked'] }],
   'signing_key.algorithm': [{ algorithm: 'RS256' }],
   'registration_token.expires_at': [{ expires_at: new Date(Date.now() + 86_400_000).toISOString() }],
   'user.birthdate': [{ birthdate: '1990-01-31' }],
@@ -228,6 +239,8 @@ export function creations(type: string, world: World): { attributes: Document; r
       return [{ attributes: { name: 'New' } }];
     case 'permission':
       return [{ attributes: { name: 'new' }, relationships: { api_resource: one('api_resource', 'api near') } }];
+    case 'authorization_detail_type':
+      return [{ attributes: detailType('new'), relationships: { api_resource: one('api_resource', 'api near') } }];
     case 'client':
       return [
         { attributes: { name: 'New', application_type: 'web', redirect_uris: ['https://new.example/cb'] } },

@@ -7,7 +7,7 @@ import { addProviderToken } from '../provider-tokens.js';
 import { addClient, addGrant, type TestClient } from '../data.js';
 import { png } from '../images.js';
 import { link, links, type Api, type Document } from '../management.js';
-import { sampleKeys } from './interesting.js';
+import { detailType, sampleKeys } from './interesting.js';
 import { addSignalStream } from '../signals.js';
 
 /** The issuer of the one external server. */
@@ -93,6 +93,8 @@ async function applications(maker: Maker): Promise<void> {
   const management = (await api.get('/api_resources')).body['data'].find((one: Document) => one['attributes'].is_system)['id'] as string;
   keep(maker, 'api far', 'api_resource', management);
   await make(maker, 'api near', 'api_resources', 'api_resource', { identifier: 'https://api.example/near', name: 'Near' });
+  const nearApi = { api_resource: link('api_resource', ids.get('api near') as string) };
+  await make(maker, 'detail type near', 'authorization_detail_types', 'authorization_detail_type', detailType('near'), nearApi);
   await make(
     maker,
     'permission near',

@@ -2,7 +2,7 @@ import { userChoices } from '../../parts/forms/choices.js';
 import type { FieldSpec } from '../../parts/records/presentation.js';
 import { terms } from '../../parts/words.js';
 
-/** Whether a client acts by itself, and who answers for it; in a section of its form. */
+/** Whether a client acts by itself, who answers for it, and for which details it can ask; in a section of its form. */
 export const agentFields = (section: string): readonly FieldSpec[] => [
   { name: 'is_agent', label: terms.ai_agent, hint: 'Acts on its own. Consent pages, lists and emails say so.', section },
   {
@@ -39,5 +39,11 @@ export const agentFields = (section: string): readonly FieldSpec[] => [
     kind: 'url',
     section,
     hint: 'Only for ping: its notification endpoint.',
+  },
+  {
+    name: 'authorization_details_types',
+    label: terms.authorization_detail_types,
+    hint: 'Names of the types that it can ask for (RFC 9396), one per line.',
+    section,
   },
 ];

@@ -42,7 +42,8 @@ const pages = named<(page: Shown) => void>({
     const scopes = ['openid', 'profile', 'email'].map((name) => ({ name, text: scopeText(words, name) }));
     const title = words.t('consent.title', { client: client.name });
     const destination = { name: 'notes.example', address: null };
-    web.renderPage(res, 'oauth/consent', { ...base(title), ...sent, client, unverified: null, destination, scopes }, shown);
+    const details = [{ name: 'detail_0', text: 'Pay €120.00 to Example Ltd', lang: 'en', dir: 'ltr' as const }];
+    web.renderPage(res, 'oauth/consent', { ...base(title), ...sent, client, unverified: null, destination, scopes, details }, shown);
   },
   device: ({ web, res, words: { t }, base, shown }) => web.renderPage(res, 'oauth/device', { ...base(t('device.title')), ...sent }, shown),
   logout: ({ web, res, words: { t }, base, shown }) =>

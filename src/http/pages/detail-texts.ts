@@ -1,0 +1,19 @@
+import type { AuthorizationDetailTypeRow } from '../../db/tables/authorization_detail_types.js';
+import type { Environment } from '../../domain/environment.js';
+import type { Detail } from '../../lib/authorization-details.js';
+import { detailSentence, languageOfSentence } from '../../lib/detail-sentence.js';
+import { isLanguage, languages, type Language } from '../../lib/languages/languages.js';
+import type { PageDetailText } from './application-models.js';
+import type { Words } from './words.js';
+
+/** A detail as its type's sentence says it in the language of the page, else in the environment's, else in another. */
+export function detailText(
+  { default_locale }: Pick<Environment, 'default_locale'>,
+  { language }: Pick<Words, 'language'>,
+  type: AuthorizationDetailTypeRow,
+  detail: Detail,
+): PageDetailText {
+  const requested: Language[] = isLanguage(default_locale) ? [language, default_locale] : [language];
+  const lang = languageOfSentence(type.sentence, requested);
+  return { text: detailSentence(type, detail, [lang]), lang, dir: languages[lang].dir };
+}
