@@ -8535,6 +8535,8 @@ export interface components {
         authorization_detail_type_create_attributes: {
             /** @description The `type` in `authorization_details`; unique in the environment. */
             name: string;
+            /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
+            remember?: boolean;
             /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in any currency. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
             fields: {
                 name: string;
@@ -8549,8 +8551,6 @@ export interface components {
             sentence: {
                 [key: string]: string;
             };
-            /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
-            remember?: boolean;
             /**
              * @description Nobody may ask for details of a disabled type, and those that were allowed are worth nothing meanwhile.
              * @enum {string}
@@ -8567,6 +8567,8 @@ export interface components {
             };
         };
         authorization_detail_type_update_attributes: {
+            /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
+            remember?: boolean;
             /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in any currency. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
             fields?: {
                 name: string;
@@ -8581,8 +8583,6 @@ export interface components {
             sentence?: {
                 [key: string]: string;
             };
-            /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
-            remember?: boolean;
             /**
              * @description Nobody may ask for details of a disabled type, and those that were allowed are worth nothing meanwhile.
              * @enum {string}
@@ -15267,6 +15267,8 @@ export interface components {
             attributes: {
                 /** @description The `type` in `authorization_details`; unique in the environment. */
                 name?: string;
+                /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
+                remember?: boolean;
                 /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in any currency. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
                 fields?: {
                     name: string;
@@ -15281,8 +15283,6 @@ export interface components {
                 sentence?: {
                     [key: string]: string;
                 };
-                /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
-                remember?: boolean;
                 /**
                  * @description Nobody may ask for details of a disabled type, and those that were allowed are worth nothing meanwhile.
                  * @enum {string}
@@ -30574,7 +30574,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("api_resource" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[authorization_detail_type]"?: ("name" | "fields" | "sentence" | "remember" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
+                "fields[authorization_detail_type]"?: ("name" | "remember" | "fields" | "sentence" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -30944,7 +30944,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("api_resource" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[authorization_detail_type]"?: ("name" | "fields" | "sentence" | "remember" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
+                "fields[authorization_detail_type]"?: ("name" | "remember" | "fields" | "sentence" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -30992,7 +30992,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("api_resource" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[authorization_detail_type]"?: ("name" | "fields" | "sentence" | "remember" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
+                "fields[authorization_detail_type]"?: ("name" | "remember" | "fields" | "sentence" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -31040,7 +31040,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("api_resource" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[authorization_detail_type]"?: ("name" | "fields" | "sentence" | "remember" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
+                "fields[authorization_detail_type]"?: ("name" | "remember" | "fields" | "sentence" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
             };
             header?: never;
             path: {
@@ -31120,7 +31120,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("api_resource" | "api_resource.permissions" | "api_resource.permissions.api_resource" | "api_resource.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[authorization_detail_type]"?: ("name" | "fields" | "sentence" | "remember" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
+                "fields[authorization_detail_type]"?: ("name" | "remember" | "fields" | "sentence" | "status" | "created_at" | "updated_at" | "api_resource" | "environment")[];
             };
             header?: never;
             path: {

@@ -34,6 +34,11 @@ const created: Record<string, Schema> = named({
   mail_template: { name: 'register_code', locale: 'en', subject: 'Your code', text: 'Your code is {{code}}.' },
   organization: { name: 'acme', display_name: 'Acme' },
   page_text: { key: 'login.title', locale: 'de', text: 'Willkommen' },
+  authorization_detail_type: {
+    name: 'payment',
+    fields: [{ name: 'amount', kind: 'money', required: true }],
+    sentence: { en: 'Pay {amount}' },
+  },
   external_server: {
     name: 'Todo',
     issuer: 'https://auth.todo.example',

@@ -52,6 +52,13 @@ export const authorization_detail_types = resource<AuthorizationDetailTypeRow, D
       scopeToken.meta({ description: 'The `type` in `authorization_details`; unique in the environment.' }),
       'needed and fixed',
     ],
+    remember: [
+      'plain',
+      z.boolean().meta({
+        description:
+          'Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last.',
+      }),
+    ],
     fields: [
       'plain',
       z.array(field).min(1).max(20).meta({
@@ -61,13 +68,6 @@ export const authorization_detail_types = resource<AuthorizationDetailTypeRow, D
       'needed',
     ],
     sentence: ['plain', sentence, 'needed'],
-    remember: [
-      'plain',
-      z.boolean().meta({
-        description:
-          'Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last.',
-      }),
-    ],
     status: [
       'plain',
       status.meta({

@@ -57,7 +57,7 @@ test('a plan says what applying would do and leaves nothing; applying does it; a
     'create page_text login.title (en)',
     'create page_text login.title (de)',
   ]);
-  expect(planned.body['meta'].summary).toEqual({ create: 21, update: 1, delete: 0 });
+  expect(planned.body['meta'].summary).toEqual({ create: 22, update: 1, delete: 0 });
   expect([await countOf('events'), await countOf('audit_logs'), await countOf('clients')]).toEqual(before);
   const meta = await applied(api, shopDocument, { secrets: shopSecrets, expected_state: planned.body['meta'].state });
   expect(meta['changes']).toEqual(planned.body['meta'].changes);
@@ -71,7 +71,7 @@ test('a plan says what applying would do and leaves nothing; applying does it; a
   expect([again['changes'], again['state']]).toEqual([[], meta['state']]);
   expect([await countOf('events'), await countOf('audit_logs')]).toEqual(after);
   const [entry] = (await api.get('/audit_logs?filter[action]=config.applied')).body['data'] as Document[];
-  expect(entry?.['attributes'].changes).toMatchObject({ create: [null, 21], update: [null, 1], delete: [null, 0] });
+  expect(entry?.['attributes'].changes).toMatchObject({ create: [null, 22], update: [null, 1], delete: [null, 0] });
   const [event] = (await api.get('/security_events?filter[event]=config.applied')).body['data'] as Document[];
   expect([event?.['id'], event?.['attributes'].severity]).toEqual([entry?.['id'], 'warning']);
 });
