@@ -194,7 +194,9 @@ describe('the feed', () => {
       const enough = seen.length + some.length;
       for (const address of some) await unwrap(create(address));
       for await (const { events, cursor } of feed<Document>(client, { after, filter: { event_type: 'user.created' }, pollMs: 20 })) {
-        seen.push(...events.map(({ attributes }) => attributes['payload'].data.email as unknown));
+        const told = events.map(({ attributes }) => attributes['payload'].data.email as string);
+        // The feed begins where everything had ended: what was made just before may be in it.
+        seen.push(...told.filter((email) => email.startsWith('feed-')));
         after = cursor;
         if (seen.length >= enough) break;
       }
