@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { listOpenApprovals } from '../db/tables/approvals.js';
 import { approvalPath } from '../domain/approvals/approvals.js';
-import type { PageApproval } from '../http/pages/page-models.js';
+import type { PageApproval } from '../http/pages/application-models.js';
 import { shownNameOf } from '../http/pages/shown-client.js';
 import type { Words } from '../http/pages/words.js';
 

@@ -66,13 +66,9 @@ export const securityEvents = {
       'access_withdrawn',
       'info',
       'the user, or who acts through the Management API',
-      'client; consent through the Management API',
+      'client; consent or authorization through the Management API',
     ),
     description: 'What was allowed to an application was taken back; its tokens ended.',
-  },
-  'authorization.revoked': {
-    ...changeOf('access_withdrawn', 'info', 'who acts through the Management API or the dashboard', 'authorization'),
-    description: 'All that an application held of a person was ended for them.',
   },
   'authorization.blocked': {
     ...changeOf('access_withdrawn', 'warning', 'the user', 'client'),

@@ -96,6 +96,9 @@ export function securityEventsOf(entry: AuditEntry): readonly WrittenEvent[] {
         ...(algorithms ? [{ name: 'signing_key.changed', detail: { ...detail, signing_algorithms: algorithms[1] } } as const] : []),
       ];
     }
+    case 'authorization':
+      // As when the person does it; that it is blocked is an event by its own name.
+      return action === 'revoked' ? [{ name: 'consent.withdrawn', detail }] : [];
     case 'page_text':
       // What people are told where they sign in and decide.
       return settingsChanged(detail, ['page_texts']);

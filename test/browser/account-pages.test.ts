@@ -144,6 +144,7 @@ const looked = [
   'login-verify-totp',
   'consent-native',
   'device-approval',
+  'approval',
   'recovery-codes',
   'account-sign-in-methods',
   'error',

@@ -111,11 +111,11 @@ test('the numbers are those of the record, of each kind', async () => {
   await signedIn.login(user.email, password);
   await redeem(service.url, client, await authorizeCode(signedIn, client));
   const expected: [string, string, Record<string, string[]>, string?][] = [
-    ['users', 'delete', { 'Deleted with it': ['1 live session', '1 connected account', '1 sign-in method', '1 authorization', '1 consent', '1 provider token', '1 role assignment', '1 membership'] }],
+    ['users', 'delete', { 'Deleted with it': ['1 live session', '1 connected account', '1 sign-in method', '1 approval', '1 authorization', '1 consent', '1 provider token', '1 role assignment', '1 membership'] }],
     ['users', 'delete', { 'Deleted with it': ['1 live session', '1 refresh token', '1 authorization'] }, user.id],
     ['users', 'block', { 'Ends at once': ['1 live session', '1 refresh token'] }, user.id],
     ['users', 'end_sessions', { 'Ends at once': ['1 live session'] }, user.id],
-    ['clients', 'delete', { 'Deleted with it': ['1 client grant', '1 authorization', '1 consent', '1 outbound grant', '1 provider grant', '1 provider token', '1 signal stream'] }],
+    ['clients', 'delete', { 'Deleted with it': ['1 client grant', '1 approval', '1 authorization', '1 consent', '1 outbound grant', '1 provider grant', '1 provider token', '1 signal stream'] }],
     ['clients', 'delete', { 'Deleted with it': ['1 authorization'], 'Ends at once': ['1 refresh token'] }, client.id],
     ['clients', 'delete', { 'Deleted with it': ['1 federated credential'] }, idOf('job')],
     ['roles', 'delete', { 'Prevents the deletion': ['1 user who holds it'], 'Deleted with it': ['1 permission assignment'] }],

@@ -194,7 +194,16 @@ const written = (...collections: string[]) => collections.flatMap((name) => [`PO
 /** Addresses that answer 401, 403, 404 or 429 whatever their body is, by the reason. Any other one is a hole in the walk, and so is one of these that opens. */
 const closed: Readonly<Record<string, readonly string[]>> = {
   'nobody makes or changes them: 404': [
-    ...written('identities', 'consents', 'authorizations', 'provider_tokens', 'signal_streams', 'sessions', 'webhook_deliveries'),
+    ...written(
+      'identities',
+      'consents',
+      'authorizations',
+      'provider_tokens',
+      'approvals',
+      'signal_streams',
+      'sessions',
+      'webhook_deliveries',
+    ),
     ...written('event_types', 'events', 'audit_logs', 'security_events', 'request_traces'),
     'POST /dashboard/organization_groups',
   ],
@@ -207,6 +216,7 @@ const closed: Readonly<Record<string, readonly string[]>> = {
   ].map((name) => `POST /dashboard/${name}/:id`),
   'nobody deletes them: 404': [
     'authorizations',
+    'approvals',
     'provider_tokens',
     'webhook_deliveries',
     'event_types',

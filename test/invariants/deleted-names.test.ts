@@ -53,6 +53,8 @@ const fates: Readonly<Record<string, Fate | string>> = {
   'consents.resource_scopes': { api_resource: 'gone', permission: 'gone' },
   'consents.resources': { api_resource: 'gone' },
   'consents.scopes': { permission: 'gone' },
+  'approvals.client_id': 'goes with the client',
+  'approvals.scope': 'what was asked for; what can be approved is in device_codes',
   'device_codes.client_id': { client: 'gone' },
   'device_codes.resource': { api_resource: 'gone' },
   'device_codes.scope': { permission: 'gone' },

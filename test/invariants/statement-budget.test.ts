@@ -14,6 +14,7 @@ import { digest } from '../../src/lib/digest.js';
 import { jwtBearerGrantType, tokenExchangeGrantType } from '../../src/lib/grant-types.js';
 import { idJagTokenType, idJagTyp } from '../../src/lib/identity-assertions.js';
 import { uuidv7 } from '../../src/lib/random.js';
+import { approvalPathIn, asking, askFor, askOf, decide, freshlySignedIn, pollApproval } from '../support/approvals.js';
 import { Browser, locationParameters, pkcePair } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { addSignalStream } from '../support/signals.js';
@@ -35,6 +36,8 @@ let service: TestService;
 let app: ObservedApp;
 let origin: string;
 let client: TestClient;
+/** Asks people who are elsewhere. */
+let agent: TestClient;
 let jwtApi: ApiResourceRow;
 let opaqueApi: ApiResourceRow;
 let grantedApi: ApiResourceRow;
@@ -62,6 +65,7 @@ beforeAll(async () => {
   client = await addClient(ctx, {
     grant_types: ['authorization_code', 'refresh_token', 'client_credentials', deviceCode, tokenExchangeGrantType, jwtBearerGrantType],
   });
+  agent = await addClient(ctx, { ...asking, backchannel_users: 'any', first_party: false });
   // What is signalled rides on the statements that do it (specification 20.5.1).
   await addSignalStream(ctx, (await addClient(ctx, { signal_audience: 'everybody' })).id);
   jwtApi = await addResource(ctx, { identifier: 'https://jwt.example', token_format: 'jwt' });
@@ -246,6 +250,16 @@ async function approvedDeviceCode(): Promise<string> {
   const session = await findBrowserSession(ctx, cookie.slice('idp_session='.length));
   if (!session || !(await approveDevice(ctx, question, { session, origin: noOrigin }))) throw new Error('not approved');
   return device_code;
+}
+
+/** A question that its person said yes to. */
+async function approvedApproval(): Promise<string> {
+  const person = await addUser(await service.context());
+  const auth_req_id = await askOf(origin, agent, { login_hint: person.email });
+  service.clock.advance(1000);
+  const browser = await freshlySignedIn(service, person);
+  expect((await decide(browser, await approvalPathIn(service.url, person), 'allow')).status).toBe(200);
+  return auth_req_id;
 }
 
 /** The same with a DPoP proof (RFC 9449). The service goes by its configured address, not by that of this server. */
@@ -446,6 +460,27 @@ const budget: Record<
     limit: 2,
     prepare: approvedDeviceCode,
     run: async (device_code) => (await proven('/oauth/token', { grant_type: deviceCode, device_code })).status,
+  },
+  ...Object.fromEntries(
+    ['a person', 'a stranger'].map((who) => [
+      `approval, asked of ${who}`,
+      {
+        limit: 2,
+        prepare: async () => (who === 'a person' ? (await addUser(await service.context())).email : `${uuidv7(Date.now())}@example.com`),
+        run: async (login_hint: string) => (await askFor(origin, agent, { login_hint })).status,
+      },
+    ]),
+  ),
+  'approval, question that is not answered yet': {
+    limit: 1,
+    status: 400,
+    prepare: async () => askOf(origin, agent, { login_hint: (await addUser(await service.context())).email }),
+    run: async (auth_req_id) => (await pollApproval(origin, agent, auth_req_id)).status,
+  },
+  'approval, question that gets tokens': {
+    limit: 2,
+    prepare: approvedApproval,
+    run: async (auth_req_id) => (await pollApproval(origin, agent, auth_req_id)).status,
   },
   'DPoP: client credentials, JWT': { limit: 1, run: async () => (await proven('/oauth/token', machineFields(jwtApi))).status },
   'DPoP: client credentials, opaque': { limit: 1, run: async () => (await proven('/oauth/token', machineFields(opaqueApi))).status },

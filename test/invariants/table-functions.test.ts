@@ -27,6 +27,7 @@ const soon = new Date(now.getTime() + 600_000);
 
 /** What the checks of a table want, where a column's type alone doesn't say. */
 const wanted: Record<string, Row> = {
+  approvals: { user_id: undefined },
   authenticators: { kind: 'recovery_codes', secret_sealed: digest('secret') },
   configurations: { actor_kind: 'system', records: [{ type: 'client', id: 'one', key: 'one', attributes: {} }] },
   deleted_names: { kind: 'client' },
@@ -211,6 +212,21 @@ const special: Record<string, () => unknown[]> = {
   'webhook_deliveries.countRedeliveries': () => [row('webhooks')['id'], [new Date(0), now], 10],
   'delivery_figures.listLastDurations': () => [[row('webhook_deliveries')['id']]],
   'dependents.countDependents': () => ['api_resources', row('api_resources')['id'], sessionBounds(own)],
+  'approvals.findHintedPerson': () => [{ user_id: row('approvals')['user_id'] }, row('approvals')['client_id'], now],
+  'approvals.insertApproval': () => [
+    {
+      ...row('approvals'),
+      digest: digest('next'),
+      resource: null,
+      organization: null,
+      interval_seconds: 5,
+      request_id: null,
+      mail: row('mails'),
+      events: [],
+    },
+  ],
+  'approvals.noteDecision': () => [row('approvals')['id'], { decision: 'refused', muted: false, acr: null }, now],
+  'approvals.endApprovals': () => [{ id: row('approvals')['id'] }, now],
   'device_codes.deleteDeviceCodes': () => [{ client_id: row('device_codes')['client_id'] }],
   'devices.deleteDevices': () => [{ user_id: row('devices')['user_id'] }],
   'directories.rotateDirectoryToken': () => [

@@ -38,7 +38,7 @@ test('is listed, filtered, revoked, blocked and unblocked (specification 19.5.2)
   expect((await api.patch(`${path}/unblock`)).body['data'].attributes).toMatchObject({ status: 'active', blocked_at: null });
   await allow();
   expect((await api.patch(`${path}/revoke`)).status).toBe(200);
-  for (const event of ['authorization.blocked', 'authorization.unblocked', 'authorization.revoked'])
+  for (const event of ['authorization.blocked', 'authorization.unblocked', 'consent.withdrawn'])
     expect((await api.get(`/security_events?filter[event]=${event}`)).body['data']).toHaveLength(1);
   expect((await api.get(path)).status).toBe(404);
   for (const method of ['post', 'delete'] as const)

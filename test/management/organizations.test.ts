@@ -6,7 +6,7 @@ import { managingOrganization, speaksForAddress } from '../../src/domain/organiz
 import { isRemovedMember } from '../../src/domain/organizations/memberships.js';
 import { domainCheckPass } from '../../src/jobs/domain-checks.js';
 import { addUser } from '../support/data.js';
-import { lastMailTo } from '../support/mailbox.js';
+import { lastMailTo, mailTo } from '../support/mailbox.js';
 import { link, links, manage, startManagedService, type Api, type Document } from '../support/management.js';
 import type { TestService } from '../support/service.js';
 
@@ -85,6 +85,51 @@ test('an organization is made, found, changed and deleted (specification 16.1.1,
   expect((await api.get(`/users/${user.id}`)).status).toBe(200);
 });
 
+test('an external id is one organization’s, and a list is of the status or the domain that is asked for (specification 16.1.1)', async () => {
+  const [one, two] = [await organization({ external_id: 'crm-one' }), await organization({ status: 'disabled' })];
+  const named = { name: 'named-alike', display_name: 'X', external_id: 'crm-one' };
+  const twice = await api.post('/organizations', { data: { type: 'organization', attributes: named } });
+  expect([errorOf(twice), twice.body['errors'][0].source.pointer]).toEqual([[409, 'already_exists'], '/data/attributes/external_id']);
+  await claim(one, 'listed.example');
+  const listed = async (filter: string) =>
+    ((await api.get(`/organizations?page[size]=100&filter${filter}`)).body['data'] as Document[]).map(({ id }) => id as string);
+  expect(await listed('[domain]=LISTED.example')).toEqual([one['id']]);
+  expect(await listed('[status]=disabled')).toContain(two['id']);
+  expect(await listed('[status]=disabled')).not.toContain(one['id']);
+});
+
+test('what goes with an organization is all that is its own (specification 16.1.6)', async () => {
+  const acme = await organization();
+  const related = { organization: link('organization', acme['id']) };
+  const make = async (path: string, type: string, attributes: Document) => {
+    const { status, body } = await api.post(`/${path}`, { data: { type, attributes, relationships: related } });
+    expect([path, status]).toEqual([path, 201]);
+    return `/${path}/${body['data'].id}`;
+  };
+  const oidc = { strategy: 'oidc', provider_client_id: 'x', issuer: 'https://idp.gone.example', provider_client_secret: 's' };
+  const own = [
+    await make('organization_domains', 'organization_domain', { domain: 'gone.example' }),
+    await make('connections', 'connection', { name: 'gone', display_name: 'Gone', ...oidc }),
+    await make('directories', 'directory', {}),
+    await make('organization_invitations', 'organization_invitation', { email: 'ada@gone.example' }),
+    await make('setup_links', 'setup_link', { parts: ['domains'] }),
+  ];
+  expect((await api.delete(`/organizations/${acme['id']}`)).status).toBe(204);
+  for (const path of own) expect([path, (await api.get(path)).status]).toEqual([path, 404]);
+});
+
+test('of two organizations that prove a domain at once one has it (attack 43.1422)', async () => {
+  const claimed = [];
+  for (const of of [await organization(), await organization()])
+    claimed.push((await claim(of, 'contested.example')).body['data'] as Document);
+  for (const { attributes } of claimed) {
+    const [{ name, value }] = attributes.verification_records as [{ name: string; value: string }];
+    records.set(name, [...(records.get(name) ?? []), value]);
+  }
+  const answers = await Promise.all(claimed.map(({ id }) => api.patch(`/organization_domains/${id}/verify`)));
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+});
+
 test('a user is a member once, with the default roles or those that are named (specification 16.1.2, 16.1.4)', async () => {
   const [reader, editor] = [await role('reader'), await role('editor')];
   const acme = await organization({}, { default_roles: links('role', reader['id']) });
@@ -130,6 +175,8 @@ test('roles of an organization and of the environment stay apart at every endpoi
   expect(
     errorOf(await api.post('/roles', { data: { type: 'role', attributes: { name: 'x', kind: 'organization', is_default: true } } })),
   ).toEqual(wrong);
+  const changed = { data: { type: 'role', id: own['id'], attributes: { kind: 'environment' } } };
+  expect(errorOf(await api.patch(`/roles/${own['id']}`, changed))).toEqual([403, 'attribute_read_only']);
 });
 
 test('nobody gives a member more than they hold (attack 43.1421)', async () => {
@@ -235,4 +282,8 @@ test('a record that is gone for two weeks ends the domain, and administrators ge
   await domainCheckPass(service.deps);
   api = await manage(service.url);
   expect((await api.get(`/organization_domains/${domain.id}`)).body['data'].attributes.status).toBe('failed');
+  expect((await mailTo(service.url, 'chief@acme-four.example')).filter(({ text }) => text.includes(domain.id))).toHaveLength(2);
+  const later = await service.context();
+  expect(await speaksForAddress(later, acme['id'], 'ada@acme-four.example')).toBe(false);
+  expect(await managingOrganization(later, 'ada@acme-four.example')).toBeNull();
 });

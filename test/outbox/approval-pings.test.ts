@@ -101,7 +101,7 @@ test('an endpoint in our network is not asked (attack 57.1771)', async () => {
       backchannel_users: 'any',
       first_party: false,
       backchannel_token_delivery_mode: 'ping',
-      backchannel_client_notification_endpoint: receiver.url,
+      backchannel_client_notification_endpoint: receiver.url.replace('http:', 'https:'),
     });
     await askFor(guarded.url, client, { login_hint: person.email, client_notification_token: 'x' });
     const { id } = (await there.db.knex('approvals').where({ client_id: client.id }).first('id')) as { id: string };

@@ -6,6 +6,7 @@ import { table } from '../../src/db/scope.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
 import type { SessionRow } from '../../src/db/tables/sessions.js';
 import { samlKeys } from '../../src/domain/saml-certificates/saml-certificates.js';
+import { listIdentities } from '../../src/domain/connections/identities.js';
 import { connectionTestUrl } from '../../src/domain/connections/connections.js';
 import { Browser } from '../support/browser.js';
 import { assertionXml, ecKeyPair, encrypted, metadataXml, responseXml, samlKeyPair, sign } from '../support/saml-provider.js';
@@ -160,6 +161,34 @@ test('SessionNotOnOrAfter bounds the session (specification 16.7.6)', async () =
   const sessions = await table<SessionRow>(ctx.scope, 'sessions').orderBy('created_at', 'desc');
   expect(sessions[0]?.expires_at).toEqual(session_until);
   expect(sessions[0]?.provider_acr).toBe('urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport');
+});
+
+test('the person may be an attribute instead of the NameID, a transient one too (specification 16.7.3)', async () => {
+  const mapped = await addSamlConnection(ctx, key, {}, { domains: ['mapped.example'], claim_mapping: { sub: 'employee' } });
+  const format = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
+  for (const name_id of ['for this once', 'for another once']) {
+    browser = new Browser(service.url);
+    const { request, told } = await beginAt(ctx, browser, mapped);
+    const said = { ...told, name_id, format, attributes: { email: 'max@mapped.example', employee: 'E-4711' } };
+    expect(isSignedIn(await answer(browser, mapped, signedAssertion(said, key), request.relay_state))).toEqual(signedIn);
+  }
+  const user = await findUserByEmailKey(ctx.scope, 'max@mapped.example');
+  expect(await listIdentities(ctx, user?.id ?? '')).toMatchObject([{ subject: 'E-4711' }]);
+});
+
+test('a second factor that Entra ID or AD FS tells of is in provider_amr (specification 16.7.6)', async () => {
+  const methods = 'http://schemas.microsoft.com/claims/authnmethodsreferences';
+  const amrOf = async (...values: string[]) => {
+    browser = new Browser(service.url);
+    const { request, told } = await beginAt(ctx, browser, connection);
+    const attributes = { ...told.attributes, [methods]: values };
+    await answer(browser, connection, signedAssertion({ ...told, attributes }, key), request.relay_state);
+    const [session] = await table<SessionRow>(ctx.scope, 'sessions').orderBy('id', 'desc');
+    return session?.provider_amr;
+  };
+  const microsoft = 'http://schemas.microsoft.com/';
+  expect(await amrOf(`${microsoft}ws/2008/06/identity/authenticationmethod/password`, `${microsoft}claims/multipleauthn`)).toEqual(['mfa']);
+  expect(await amrOf(`${microsoft}ws/2008/06/identity/authenticationmethod/password`)).toEqual([]);
 });
 
 test('a provider that begins by itself: refused, or begun anew from here, its assertion unread (specification 16.7.7)', async () => {

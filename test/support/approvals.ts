@@ -1,3 +1,8 @@
+import { askPerson } from '../../src/domain/approvals/ask.js';
+import type { Context } from '../../src/domain/context.js';
+import { noOrigin } from '../../src/domain/origin.js';
+import { findClient, type ClientRow } from '../../src/db/tables/clients.js';
+import { uuidv7 } from '../../src/lib/random.js';
 import { proofNow } from '../../src/domain/proofs/proofs.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { cibaGrantType } from '../../src/lib/grant-types.js';
@@ -46,3 +51,23 @@ export async function decide(browser: Browser, path: string, decision: string, f
 /** Somebody who has just signed in by a password and a code. */
 export const freshlySignedIn = (service: TestService, user: Pick<UserRow, 'id'>): Promise<Browser> =>
   signedInBy(service, user, [proofNow('password', service.clock.now()), proofNow('totp', service.clock.now())]);
+
+/** A question that waits. */
+export async function addApproval(ctx: Context, client_id: string, user_id: string): Promise<string> {
+  const client = await findClient(ctx.scope, client_id);
+  const request = {
+    hint: user_id,
+    scopes: ['openid'],
+    resource: null,
+    organization: null,
+    binding_message: null,
+    acr_values: [],
+    requested_expiry: null,
+  };
+  const more = { client_notification_token: 'x', request_id: uuidv7(0), origin: noOrigin };
+  const endpoint = 'http://127.0.0.1:49151/';
+  const asker = { ...(client as ClientRow), backchannel_users: 'any' as const, backchannel_client_notification_endpoint: endpoint };
+  const answer = await askPerson(ctx, asker, { ...request, ...more });
+  if (typeof answer !== 'object') throw new Error(String(answer));
+  return answer.auth_req_id;
+}

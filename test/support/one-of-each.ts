@@ -1,3 +1,4 @@
+import { addApproval } from './approvals.js';
 import { addSignalStream } from './signals.js';
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
@@ -55,7 +56,8 @@ export async function oneOfEach(service: TestService, api: Api): Promise<Map<str
   await keep('provider_grants', api.create('provider_grants', 'provider_grant', { scopes: ['calendar'] }, between));
   await addProviderToken(ctx, { identity, client_id: records.get('clients')?.['id'] as string });
   await giveConsent(ctx, { user_id, client_id: records.get('clients')?.['id'] as string, scopes: ['openid'], resource: null });
-  for (const path of ['identities', 'consents', 'provider_tokens', 'authorizations'])
+  await addApproval(ctx, records.get('clients')?.['id'] as string, user_id);
+  for (const path of ['identities', 'consents', 'provider_tokens', 'authorizations', 'approvals'])
     records.set(path, (await api.get(`/${path}`)).body['data'][0]);
   await keep('organizations', api.create('organizations', 'organization', { name: 'one', display_name: 'One' }));
   const organization = link('organization', records.get('organizations')?.['id']);

@@ -54,22 +54,24 @@ const silencedSql = `(
     select decision, decided_at from approvals l where l.environment_id = $1 and l.user_id = u.id and l.client_id = $3 and l.decision is not null
     order by l.decided_at desc limit 3) l), false))`;
 
-/** The active person whom a hint names; null: nobody. */
+/** The active person whom a hint names, null being nobody; and whether the environment has words of its own for the mail. */
 export async function findHintedPerson(
   scope: Scope,
   by: { readonly email_key: string } | { readonly user_id: string },
   client_id: string,
   now: Date,
-): Promise<HintedPerson | null> {
+): Promise<{ readonly person: HintedPerson | null; readonly has_template: boolean }> {
   const isEmail = 'email_key' in by;
   const text = `
-    select u.id, u.email, u.locale,
+    select u.id, u.email, u.locale, exists (select 1 from mail_templates t where t.environment_id = $1 and t.name = 'approval_requested') as has_template,
       exists (select 1 from authorizations a where a.environment_id = $1 and a.user_id = u.id and a.client_id = $3 and a.blocked_at is null) as known,
       ${isBlockedSql('u.id', '$3')} or ${silencedSql} as silenced
-    from users u where u.environment_id = $1 and ${isEmail ? 'u.email_key = $2' : 'u.id = $2'} and u.status = 'active'`;
+    from (select 1) one left join users u on u.environment_id = $1 and ${isEmail ? 'u.email_key = $2' : 'u.id = $2'} and u.status = 'active'`;
   const name = isEmail ? 'approvals.find_person_by_email' : 'approvals.find_person';
-  const rows = await run<HintedPerson>(scope, { name, text }, [isEmail ? by.email_key : by.user_id, client_id, now]);
-  return rows[0] ?? null;
+  type Found = Omit<HintedPerson, 'id'> & { readonly id: string | null; readonly has_template: boolean };
+  const [found] = await run<Found>(scope, { name, text }, [isEmail ? by.email_key : by.user_id, client_id, now]);
+  const person = found && found.id !== null ? { ...found, id: found.id } : null;
+  return { person, has_template: found?.has_template ?? false };
 }
 
 /** What is stored with a question: the approval, the code with which its client waits, the mail and the event by which the person hears of it. */
@@ -116,14 +118,14 @@ export async function insertApproval(scope: Scope, row: NewApproval): Promise<nu
   return stored?.seconds ?? null;
 }
 
-/** A question with what its client waits with. `approved_at`: when the person last approved anything. */
+/** A question with what its client waits with, whose `scope` is without what has gone since. `approved_at`: when the person last approved anything. */
 export type AskedApproval = ApprovalRow &
   Pick<DeviceCodeRow, 'digest' | 'resource' | 'organization'> & { readonly approved_at: Date | null };
 
 /** The question that the person was asked; null: there is none, or it is somebody else's. */
 export async function findApprovalOfUser(scope: Scope, id: string, user_id: string): Promise<AskedApproval | null> {
   const text = `
-    select a.*, c.digest, c.resource, c.organization,
+    select a.*, c.digest, c.scope, c.resource, c.organization,
       (select max(l.decided_at) from approvals l where l.environment_id = $1 and l.user_id = $3 and l.decision = 'approved') as approved_at
     from approvals a join device_codes c on c.environment_id = a.environment_id and c.approval_id = a.id
     where a.environment_id = $1 and a.id = $2 and a.user_id = $3`;

@@ -41,102 +41,103 @@ export const applicationTypes = ['web', 'spa', 'native', 'machine', 'saml'] as c
 export const organizationUsages = ['deny', 'allow', 'require'] as const;
 
 /** A row of `clients`; its id is the `client_id`. Lifetimes in seconds, null = the environment's. */
-export type ClientRow = BackchannelColumns & SamlColumns & {
-  environment_id: string;
-  id: string;
-  name: string;
-  description: string | null;
-  application_type: (typeof applicationTypes)[number];
-  redirect_uris: string[];
-  post_logout_redirect_uris: string[];
-  allowed_origins: string[];
-  grant_types: string[];
-  token_endpoint_auth_method: ClientAuthMethod;
-  /** The scopes it may ask for; null = the OpenID Connect ones and every permission of the resource it names. */
-  scopes: string[] | null;
-  /** The types of authorization details that it may ask for (RFC 9396 10). */
-  authorization_details_types: string[];
-  access_token_format: 'jwt' | 'opaque';
-  first_party: boolean;
-  /** Whether people sign in to it for an organization: never, where the request names one, or always. */
-  organization_usage: (typeof organizationUsages)[number];
-  /** May ask about tokens of other clients (RFC 7662); never one that registered itself. */
-  introspection_allowed: boolean;
-  require_pkce: boolean;
-  id_token_lifetime: number | null;
-  refresh_token_lifetime: number | null;
-  /** Token requests a minute once authenticated; null = RATE_LIMIT_TOKEN. */
-  token_rate_limit: number | null;
-  backchannel_logout_uri: string | null;
-  backchannel_logout_session_required: boolean;
-  initiate_login_uri: string | null;
-  /** `profile`: what the scopes release stands in the ID token too, not only at userinfo (OIDC Core 5.4). */
-  id_token_claims: (typeof idTokenClaims)[number];
-  /** Identifier of the API resource that a token request without `resource` is for; null = such a request is refused. */
-  default_resource: string | null;
-  claim_mappings: ClaimMapping[];
-  /** The security profile that it is held to; null: none. */
-  profile: (typeof clientProfiles)[number] | null;
-  /** Whether it has to push its authorization requests (RFC 9126 6). */
-  require_pushed_authorization_requests: boolean;
-  /** Whether what it pushes has to be a signed request object (RFC 9101 10.5). */
-  require_signed_request_object: boolean;
-  /** Whether its tokens have to be bound to a key (RFC 9449 5.2). */
-  dpop_bound_access_tokens: boolean;
-  /** What its ID and logout tokens are signed with: one of the environment's. */
-  id_token_signed_response_alg: SigningAlgorithm;
-  /** What the answers of the authorization endpoint are signed with (JARM); null: they are signed where a request asks for it, with RS256. */
-  authorization_signed_response_alg: SigningAlgorithm | null;
-  /** What introspection responses are signed with (RFC 9701 6); null: JSON, unless a request asks for a JWT. */
-  introspection_signed_response_alg: SigningAlgorithm | null;
-  /** Userinfo as a JWT signed so (OIDC Core 5.3.2); null: JSON. */
-  userinfo_signed_response_alg: SigningAlgorithm | null;
-  /** The class that its sign-ins must reach (`acr`); null: any. */
-  required_acr: (typeof requiredAcrs)[number] | null;
-  is_agent: boolean;
-  owner_id: string | null;
-  /** Seconds since the person proved who they are, beyond which they are asked again; null: any. */
-  max_authentication_age: number | null;
-  signal_audience: 'own' | 'organization' | 'everybody';
-  client_uri: string | null;
-  logo_uri: string | null;
-  policy_uri: string | null;
-  tos_uri: string | null;
-  contacts: string[];
-  /** How pages and mails look while people are on their way to it; what is absent is the environment's. */
-  branding: Branding & { support_email?: string | null };
-  jwks: { keys: JWK[] } | null;
-  jwks_uri: string | null;
-  status: 'enabled' | 'disabled';
-  is_system: boolean;
-  secret_digest: Buffer | null;
-  secret_hint: string | null;
-  secret_rotated_at: Date | null;
-  previous_secret_digest: Buffer | null;
-  previous_secret_expires_at: Date | null;
-  /** Of the registration access token (RFC 7592 3). */
-  registration_token_digest: Buffer | null;
-  origin: (typeof clientOrigins)[number];
-  /** Whether an administrator stands behind it: always so for their own. */
-  verified: boolean;
-  /** Verified because its host is listed, and only as long as it is. */
-  verified_by_host: boolean;
-  /** What the row was last read from; these are null but for clients of metadata documents. */
-  document_digest: Buffer | null;
-  document_read_at: Date | null;
-  /** Until when the row may be taken as it is. */
-  document_fresh_until: Date | null;
-  /** Since when there is no document that describes it; null while there is. */
-  document_ended_at: Date | null;
-  /** What the initial access token that it registered with lets it have; null: what everybody may. */
-  registration_ceiling: RegistrationCeiling | null;
-  last_used_at: Date | null;
-  /** What it was issued before is worth nothing; null: all that it was issued stands. */
-  tokens_not_before: Date | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
-};
+export type ClientRow = BackchannelColumns &
+  SamlColumns & {
+    environment_id: string;
+    id: string;
+    name: string;
+    description: string | null;
+    application_type: (typeof applicationTypes)[number];
+    redirect_uris: string[];
+    post_logout_redirect_uris: string[];
+    allowed_origins: string[];
+    grant_types: string[];
+    token_endpoint_auth_method: ClientAuthMethod;
+    /** The scopes it may ask for; null = the OpenID Connect ones and every permission of the resource it names. */
+    scopes: string[] | null;
+    /** The types of authorization details that it may ask for (RFC 9396 10). */
+    authorization_details_types: string[];
+    access_token_format: 'jwt' | 'opaque';
+    first_party: boolean;
+    /** Whether people sign in to it for an organization: never, where the request names one, or always. */
+    organization_usage: (typeof organizationUsages)[number];
+    /** May ask about tokens of other clients (RFC 7662); never one that registered itself. */
+    introspection_allowed: boolean;
+    require_pkce: boolean;
+    id_token_lifetime: number | null;
+    refresh_token_lifetime: number | null;
+    /** Token requests a minute once authenticated; null = RATE_LIMIT_TOKEN. */
+    token_rate_limit: number | null;
+    backchannel_logout_uri: string | null;
+    backchannel_logout_session_required: boolean;
+    initiate_login_uri: string | null;
+    /** `profile`: what the scopes release stands in the ID token too, not only at userinfo (OIDC Core 5.4). */
+    id_token_claims: (typeof idTokenClaims)[number];
+    /** Identifier of the API resource that a token request without `resource` is for; null = such a request is refused. */
+    default_resource: string | null;
+    claim_mappings: ClaimMapping[];
+    /** The security profile that it is held to; null: none. */
+    profile: (typeof clientProfiles)[number] | null;
+    /** Whether it has to push its authorization requests (RFC 9126 6). */
+    require_pushed_authorization_requests: boolean;
+    /** Whether what it pushes has to be a signed request object (RFC 9101 10.5). */
+    require_signed_request_object: boolean;
+    /** Whether its tokens have to be bound to a key (RFC 9449 5.2). */
+    dpop_bound_access_tokens: boolean;
+    /** What its ID and logout tokens are signed with: one of the environment's. */
+    id_token_signed_response_alg: SigningAlgorithm;
+    /** What the answers of the authorization endpoint are signed with (JARM); null: they are signed where a request asks for it, with RS256. */
+    authorization_signed_response_alg: SigningAlgorithm | null;
+    /** What introspection responses are signed with (RFC 9701 6); null: JSON, unless a request asks for a JWT. */
+    introspection_signed_response_alg: SigningAlgorithm | null;
+    /** Userinfo as a JWT signed so (OIDC Core 5.3.2); null: JSON. */
+    userinfo_signed_response_alg: SigningAlgorithm | null;
+    /** The class that its sign-ins must reach (`acr`); null: any. */
+    required_acr: (typeof requiredAcrs)[number] | null;
+    is_agent: boolean;
+    owner_id: string | null;
+    /** Seconds since the person proved who they are, beyond which they are asked again; null: any. */
+    max_authentication_age: number | null;
+    signal_audience: 'own' | 'organization' | 'everybody';
+    client_uri: string | null;
+    logo_uri: string | null;
+    policy_uri: string | null;
+    tos_uri: string | null;
+    contacts: string[];
+    /** How pages and mails look while people are on their way to it; what is absent is the environment's. */
+    branding: Branding & { support_email?: string | null };
+    jwks: { keys: JWK[] } | null;
+    jwks_uri: string | null;
+    status: 'enabled' | 'disabled';
+    is_system: boolean;
+    secret_digest: Buffer | null;
+    secret_hint: string | null;
+    secret_rotated_at: Date | null;
+    previous_secret_digest: Buffer | null;
+    previous_secret_expires_at: Date | null;
+    /** Of the registration access token (RFC 7592 3). */
+    registration_token_digest: Buffer | null;
+    origin: (typeof clientOrigins)[number];
+    /** Whether an administrator stands behind it: always so for their own. */
+    verified: boolean;
+    /** Verified because its host is listed, and only as long as it is. */
+    verified_by_host: boolean;
+    /** What the row was last read from; these are null but for clients of metadata documents. */
+    document_digest: Buffer | null;
+    document_read_at: Date | null;
+    /** Until when the row may be taken as it is. */
+    document_fresh_until: Date | null;
+    /** Since when there is no document that describes it; null while there is. */
+    document_ended_at: Date | null;
+    /** What the initial access token that it registered with lets it have; null: what everybody may. */
+    registration_ceiling: RegistrationCeiling | null;
+    last_used_at: Date | null;
+    /** What it was issued before is worth nothing; null: all that it was issued stands. */
+    tokens_not_before: Date | null;
+    version: number;
+    created_at: Date;
+    updated_at: Date;
+  };
 
 export async function findClient(scope: Scope, id: string): Promise<ClientRow | null> {
   return (await table<ClientRow>(scope, 'clients').where({ id }).first()) ?? null;

@@ -33,11 +33,11 @@ type NewRequest = { readonly auth_req_id: string; readonly expires_in: number };
 const maxUserAgent = 512;
 
 /** The person whom the hint names, and the hint in the form by which two of one person are alike. */
-async function hintedPerson(ctx: Context, client: Client, hint: string): Promise<{ person: HintedPerson | null; normal: string }> {
+async function hintedPerson(ctx: Context, client: Client, hint: string) {
   const address = normalizeEmail(hint);
   const normal = address?.email_key ?? hint.toLowerCase();
   const by = address ? { email_key: address.email_key } : isUuid(normal) ? { user_id: normal } : { email_key: normal };
-  return { person: await findHintedPerson(ctx.scope, by, client.id, ctx.clock.now()), normal };
+  return { ...(await findHintedPerson(ctx.scope, by, client.id, ctx.clock.now())), normal };
 }
 
 type Telling = {
@@ -45,6 +45,7 @@ type Telling = {
   readonly addressee: HintedPerson | null;
   /** Where the mail would go that goes to nobody. */
   readonly to: string;
+  readonly has_template: boolean;
   readonly expires_in: number;
   readonly expires_at: Date;
 };
@@ -54,7 +55,7 @@ async function tell(
   ctx: Context,
   client: Client,
   { binding_message, scopes, origin }: ApprovalRequest,
-  { id, addressee, to, expires_in, expires_at }: Telling,
+  { id, addressee, to, has_template, expires_in, expires_at }: Telling,
 ): Promise<Pick<NewApproval, 'mail' | 'events'>> {
   const approval_url = ctx.environment.issuer + approvalPath(id);
   const mail = await mailRow(ctx, {
@@ -65,6 +66,7 @@ async function tell(
     origin,
     send_before: expires_at,
     discarded: addressee === null,
+    has_template,
   });
   if (!addressee) return { mail, events: [] };
   const shared = { id, user_id: addressee.id, client_id: client.id, binding_message, scopes: [...scopes], approval_url };
@@ -78,7 +80,7 @@ async function tell(
  * @returns `unknown`, for a client that may ask only people it knows; or for how many seconds nobody may be addressee
  */
 export async function askPerson(ctx: Context, client: Client, request: ApprovalRequest): Promise<NewRequest | 'unknown' | number> {
-  const { person, normal } = await hintedPerson(ctx, client, request.hint);
+  const { person, has_template, normal } = await hintedPerson(ctx, client, request.hint);
   if (client.backchannel_users === 'known' && !person?.known) return 'unknown';
   const addressee = person !== null && !person.silenced ? person : null;
   const now = ctx.clock.now();
@@ -88,7 +90,7 @@ export async function askPerson(ctx: Context, client: Client, request: ApprovalR
   const { binding_message, acr_values, resource, organization, request_id, origin, scopes, client_notification_token: token } = request;
   const { crypto } = ctx;
   const hint_digest = crypto.sealer.digest('approval hint', normal);
-  const telling = await tell(ctx, client, request, { id, addressee, to: normal.slice(0, 254), expires_in, expires_at });
+  const telling = await tell(ctx, client, request, { id, addressee, to: normal.slice(0, 254), has_template, expires_in, expires_at });
   const notification: PingNotice | null = token === null ? null : { auth_req_id, client_notification_token: token };
   const wait = await insertApproval(ctx.scope, {
     id,

@@ -42,16 +42,18 @@ export const updateMailTemplate = (tx: Context, id: string, changes: Partial<Mai
  * A mail in the first language that serves: in the environment's template for it, or for what it is a form of (`de` for `de-CH`), else in the one for all
  * languages, else in the built-in text. A template that can't be used is passed over and told in the log: people need their mail.
  * @param preferred the languages of whoever gets it, the best first; null for what isn't known
+ * @param has_template false: there is none, so none is looked for
  */
 export async function renderForEnvironment<Name extends MailName>(
   tx: Pick<Context, 'scope' | 'logger' | 'environment'>,
   name: Name,
   model: MailModels[Name],
   preferred: readonly (string | null)[],
+  has_template = true,
 ): Promise<RenderedMail> {
   const { default_locale } = tx.environment;
   const { templates, builtIn } = mailLanguage([...preferred, default_locale]);
-  const row = await findMailTemplate(tx.scope, name, templates);
+  const row = has_template ? await findMailTemplate(tx.scope, name, templates) : null;
   const otherwise = () => renderMail(name, model, builtInText(name, builtIn), builtIn);
   if (!row) return otherwise();
   const about = { template: name, mail_template_id: row.id };

@@ -39,6 +39,8 @@ type Mail<Name extends MailName> = {
   looks?: BrandedClient;
   send_before?: Date | null;
   discarded?: boolean;
+  /** False: it is known that the environment has no words of its own for this mail. */
+  has_template?: boolean;
 };
 
 /**
@@ -51,7 +53,7 @@ export async function queueMail<Name extends MailName>(tx: Context, mail: Mail<N
 
 /** The same as a row, for a statement that stores more than the mail. */
 export async function mailRow<Name extends MailName>(tx: Context, mail: Mail<Name>): Promise<NewMail> {
-  const { template, to, locale, origin, send_before = null, discarded = false } = mail;
+  const { template, to, locale, origin, send_before = null, discarded = false, has_template = true } = mail;
   const looks = mail.looks ?? origin.looks ?? (origin.on_way_to ? await clientOf(tx, origin.on_way_to) : null);
   const shown = mailEnvironment(tx.environment, looks);
   const { name } = mailEnvironment(tx.environment);
@@ -60,7 +62,7 @@ export async function mailRow<Name extends MailName>(tx: Context, mail: Mail<Nam
     environment: mail.looks ? { ...shown, name, heading: shown.name } : shown,
     request: { ip_address: origin.ip_address, device: userAgentDevice(origin.user_agent), at: tx.clock.now().toISOString() },
   } as MailModels[Name];
-  const content = { template, ...(await renderForEnvironment(tx, template, model, [locale, origin.language?.() ?? null])) };
+  const content = { template, ...(await renderForEnvironment(tx, template, model, [locale, origin.language?.() ?? null], has_template)) };
   return rowOf(tx, content, { to, send_before, discarded });
 }
 

@@ -63,7 +63,7 @@ export const grantLabels: Record<string, [string, string]> = named({
   refresh_token: [terms.refresh_token, 'Stays signed in without asking again. Required for the offline_access scope.'],
   client_credentials: [terms.client_credentials, 'The client acts for itself.'],
   [deviceCodeGrantType]: [terms.device_authorization, 'For TVs and command lines: users enter a code in a browser on another device.'],
-  [cibaGrantType]: [terms.ciba, 'Asks people who are elsewhere, who approve on their phone. For agents and call centers.'],
+  [cibaGrantType]: ['Approval elsewhere (CIBA)', 'Asks people who are elsewhere, who approve on their phone. For agents and call centers.'],
   [jwtBearerGrantType]: [
     terms.jwt_bearer,
     'A workload uses a token of its platform instead of a secret, or the client brings identity assertions. Requires a federated credential, or a client grant.',

@@ -152,7 +152,7 @@ const tokens: Plot = {
   id: 'tokens',
   name: 'tokens',
   labels: ['authorization_code', 'refresh_token', 'client_credentials'],
-  others: 'Devices, exchanges, assertions',
+  others: 'Devices, approvals, exchanges, assertions',
   tones: [0, 2, 3, 4],
   title: (sums, days) => {
     const sum = sums.reduce((one, other) => one + other, 0);

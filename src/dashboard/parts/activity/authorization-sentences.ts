@@ -1,6 +1,5 @@
 /** What becomes of authorizations, in words; part of all sentences. */
 export const authorizationSentences = {
-  'authorization.revoked': ['Access of a client revoked', 'quiet'],
   'authorization.blocked': ['Client blocked', 'warning'],
   'authorization.unblocked': ['Client unblocked', 'quiet'],
   'authorization.expired': ['Unused access of a client ended', 'quiet'],
