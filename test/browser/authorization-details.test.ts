@@ -59,7 +59,7 @@ test('each detail is a sentence with a box, which a person can untick; the page 
       await signInAt(page, service.url, user.email, password);
       for (const language of ['en', 'de', 'ar']) {
         await page.goto(service.url + path(language));
-        expect(await page.locator('.details input:checked').count()).toBe(2);
+        expect(await page.locator('.detail-boxes input:checked').count()).toBe(2);
         expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
         expect(await axeViolations(page)).toEqual([]);
         await picture(page, `details-${language}-${name}-${colorScheme}`);
