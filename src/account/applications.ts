@@ -12,8 +12,7 @@ import { sessionOf } from '../http/auth/browser-session.js';
 import { csrfToken } from '../http/auth/csrf.js';
 import { errorMessage } from '../http/pages/error-texts.js';
 import { originOf } from '../http/pages/mail-origin.js';
-import { basePage, type PageAuthorization } from '../http/pages/pages.js';
-import type { PageDetailText } from '../http/pages/application-models.js';
+import { basePage, type PageAuthorization, type PageDetailText } from '../http/pages/pages.js';
 import { detailText } from '../http/pages/detail-texts.js';
 import { scopeText } from '../http/pages/scope-texts.js';
 import { shownNameOf } from '../http/pages/shown-client.js';
@@ -74,8 +73,8 @@ async function authorizationsIn(req: Request, words: Words): Promise<PageAuthori
         api: identifier === '' ? null : (names.get(identifier) ?? identifier),
         scopes: scopes.map((name) => textOf(identifier, name)),
       })),
-    approvals: waiting.filter(({ client_id }) => client_id === one.client_id),
     details: one.authorization_details.flatMap((detail) => details(detail) ?? []),
+    approvals: waiting.filter(({ client_id }) => client_id === one.client_id),
     origin: one.origin,
     blocked_by: one.blocked_by,
     granted_at: one.granted_at.toISOString(),

@@ -27,7 +27,6 @@ export const terms = {
   audit_log: 'Audit log',
   authentication_method: 'Authentication method',
   authenticator_app: 'Authenticator app',
-  authorization_detail_types: 'Authorization details',
   authorization_header: 'Authorization header',
   authorization_response_signing_algorithm: 'Authorization response signing algorithm',
   authorizations: 'Authorizations',

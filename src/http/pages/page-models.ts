@@ -1,6 +1,6 @@
-import type { PageApproval, PageDetailText } from './application-models.js';
 import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../../domain/claims/profile.js';
 import type { PageDetail, PageLink } from '../../errors.js';
+import type { ApplicationsPage, PageApplication, PageApproval, PageDetailText } from './application-models.js';
 import type { BasePage, FormPage, PageClient, PageConnection } from './form-page.js';
 import type { ChooseOrganizationPage, JoinedOrganization, LeavePage, PageInvitation } from './organization-models.js';
 import type { PageSignInMethods } from './sign-in-methods.js';
@@ -13,6 +13,7 @@ import type {
   RegisterVerifyPage,
 } from './sign-in-models.js';
 
+export type * from './application-models.js';
 export type * from './form-page.js';
 export type * from './organization-models.js';
 export type * from './sign-in-models.js';
@@ -51,37 +52,6 @@ export type PageIdentity = {
   /** The clients that have tokens of it, with the provider's scopes. */
   uses?: readonly { readonly id: string; readonly name: string; readonly scopes: readonly string[] }[] | undefined;
 };
-
-/** An application that the user has consented to; `scopes` in words (scope-texts.ts). `open_url`: where a sign-in to it begins (OIDC Core 4). */
-export type PageApplication = PageClient & {
-  client_id: string;
-  logo_uri: string | null;
-  scopes: string[];
-  granted_at: string;
-  open_url: string | null;
-};
-
-/** That an application acts for the person: what it may do in words, and where (`api` null: at the account itself). */
-export type PageAuthorization = PageClient & {
-  client_id: string;
-  is_agent: boolean;
-  logo_uri: string | null;
-  open_url: string | null;
-  access: { api: string | null; scopes: string[] }[];
-  /** What it asks the person just now. */
-  approvals: PageApproval[];
-  details: PageDetailText[];
-  origin: 'person' | 'administrator' | 'employer' | 'approval';
-  /** Null: it isn't. */
-  blocked_by: 'person' | 'administrator' | null;
-  granted_at: string;
-  last_used_at: string;
-};
-
-/** Forms: POST /account/applications/{client_id}/revoke, block and unblock, and /account/applications/end_agents. */
-export interface ApplicationsPage extends FormPage {
-  authorizations: PageAuthorization[];
-}
 
 /** The profile as form values: OIDC Core 5.1 claims under their names here, the address flattened to `address_<member>`. */
 export const profileFields = [

@@ -1,3 +1,4 @@
+import { detailTypesLabel } from './agent-fields.js';
 import type { ClientRow } from '../../../db/tables/clients.js';
 import { openUrl } from '../../../domain/clients/initiation.js';
 import { blankClient } from '../../../domain/clients/blank-client.js';
@@ -162,7 +163,7 @@ const oauthSummary = (
   { label: terms.backchannel_logout_uri, value: code(a['backchannel_logout_uri'], true) },
   { label: terms.initiate_login_uri, value: openLink(req.ctx.environment, a['initiate_login_uri']) },
   { label: terms.allowed_scopes, value: a['scopes'] === null ? quiet(terms.all) : tags(a['scopes']) },
-  { label: terms.authorization_detail_types, value: tags(a['authorization_details_types']) },
+  { label: detailTypesLabel, value: tags(a['authorization_details_types']) },
   { label: terms.default_api_resource, value: code(a['default_resource']) },
   { label: terms.default_access_token_format, value: text(a['access_token_format'] === 'jwt' ? terms.jwt : terms.opaque) },
   { label: terms.security_profile, value: profileValue(a['profile']) },
