@@ -7,6 +7,7 @@ import { presentations } from '../../../src/dashboard/pages/index.js';
 import { dashboardRouter } from '../../../src/dashboard/shell/router.js';
 import type { Methods } from '../../../src/http/routes.js';
 import { registry } from '../../../src/management/resources/index.js';
+import { approvalsRouter } from '../../../src/oauth/approvals/router.js';
 import { addMetadataRoutes, addOauthRoutes, registrationRouter, resourceMetadataRouter } from '../../../src/oauth/router.js';
 import { mailboxRouter } from '../../../src/outbox/mail/mailbox.js';
 import { samlRouter } from '../../../src/saml/router.js';
@@ -20,7 +21,7 @@ export type Door = { readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'; readonl
 const withBody = ['POST', 'PUT', 'DELETE'] as const;
 
 /** What app.ts mounts; what isn't walked here has a walk of its own, or nothing to read. */
-const mounted = 'accountRouter addHealthRoutes addMetadataRoutes addOauthRoutes dashboardRouter laterRouter mailboxRouter managementRouter referenceRouter registrationRouter resourceMetadataRouter samlRouter scimRouter setupRouter ssfRouter ssoRouter'; // prettier-ignore
+const mounted = 'accountRouter addHealthRoutes addMetadataRoutes addOauthRoutes approvalsRouter dashboardRouter laterRouter mailboxRouter managementRouter referenceRouter registrationRouter resourceMetadataRouter samlRouter scimRouter setupRouter ssfRouter ssoRouter'; // prettier-ignore
 
 /** Every address of the pages and of OAuth that takes a body, or any of the methods, from the routers themselves; `:names` are still in it. @throws for a router that isn't known */
 export async function doorsOf(service: TestService, wanted: readonly Door['method'][] = withBody): Promise<Door[]> {
@@ -38,7 +39,7 @@ export async function doorsOf(service: TestService, wanted: readonly Door['metho
   addOauthRoutes(list, web);
   addMetadataRoutes(list);
   type Layer = { route?: { path: string; stack: { method?: string }[] } };
-  const routers: Router[] = [registrationRouter(web), resourceMetadataRouter(), accountRouter(web), ssoRouter(web), setupRouter(web), samlRouter(web), dashboardRouter(web), mailboxRouter(web)]; // prettier-ignore
+  const routers: Router[] = [registrationRouter(web), resourceMetadataRouter(), accountRouter(web), approvalsRouter(web), ssoRouter(web), setupRouter(web), samlRouter(web), dashboardRouter(web), mailboxRouter(web)]; // prettier-ignore
   for (const { route } of routers.flatMap(({ stack }) => stack as Layer[]))
     if (route) note(route.path, [...new Set(route.stack.flatMap(({ method }) => method ?? []))]);
   return doors;
