@@ -1,3 +1,4 @@
+import { addApproval } from '../approvals.js';
 import type { Context } from '../../../src/domain/context.js';
 import { findApiResourceByIdentifier, findSystemApiResource } from '../../../src/db/tables/api_resources.js';
 import { insertGroup } from '../../../src/db/tables/organization_groups.js';
@@ -268,12 +269,18 @@ async function allowed(maker: Maker): Promise<void> {
   const { ctx, ids } = maker;
   const acting = await ctx.db.knex('authorizations').where({ environment_id: ctx.environment.id }).orderBy('id').select('id', 'user_id');
   for (const { id } of acting) keep(maker, `authorization ${id}`, 'authorization', id);
+  const client_id = ids.get('client near') as string;
+  for (const who of ['user near', 'user paid']) {
+    const user_id = ids.get(who) as string;
+    await addApproval(ctx, client_id, user_id);
+    const { id } = (await ctx.db.knex('approvals').where({ environment_id: ctx.environment.id, user_id }).first('id')) as { id: string };
+    keep(maker, `approval ${who}`, 'approval', id);
+  }
   const blocked = { blocked_at: ctx.clock.now(), blocked_by: 'administrator' };
   await ctx.db
     .knex('authorizations')
     .where({ user_id: ids.get('user paid') })
     .update(blocked);
-  const client_id = ids.get('client near') as string;
   const connection_id = ids.get('connection near') as string;
   const between = { client: link('client', client_id), connection: link('connection', connection_id) };
   await make(maker, 'provider grant', 'provider_grants', 'provider_grant', { scopes: ['calendar'] }, between);
