@@ -232,7 +232,6 @@ const closed: Readonly<Record<string, readonly string[]>> = {
   ].map((name) => `POST /dashboard/${name}/:id/delete`),
   'the session of the sample is ended by what is done to its person: 404': ['POST /dashboard/sessions/:id/delete'],
   'the consent of the sample is ended by what is done to its authorization: 404': ['POST /dashboard/consents/:id/delete'],
-  'only the person who is asked answers it, once: 404': ['POST /approvals/:id'],
   'only applications do it: 404': ['POST /dashboard/sessions/:id/touch'],
   'it takes no body, and the first request deletes the client whose token it is: 401': ['DELETE /oauth/register/:client_id'],
 };
