@@ -18,11 +18,15 @@ const fieldLine: LineSpec = {
     return pieces.filter(Boolean).join(' ');
   },
   read(line) {
-    const [, name = '', kind, rest = '', options] = /^(\S+)\s+(\w+)([^=]*)(?:=(.*))?$/.exec(line) ?? [];
-    const found = /^\s*(list\b)?\s*(required\b)?\s*(?:max\s+(\d{1,15}))?\s*$/.exec(rest);
-    if (!found || !(detailFieldKinds as readonly (string | undefined)[]).includes(kind)) return undefined;
-    const choices = options?.split(',').map((one) => one.trim()).filter((one) => one !== ''); // prettier-ignore
-    const [, list, required, max] = found;
+    const [before = '', ...values] = line.split('=');
+    const [name = '', kind, ...marks] = before.trim().split(/\s+/);
+    const at = marks.indexOf('max');
+    const [, max] = at < 0 ? [] : marks.splice(at, 2);
+    const [list, required] = ['list', 'required'].map((one) => marks.includes(one));
+    const isKind = (detailFieldKinds as readonly (string | undefined)[]).includes(kind);
+    if (!isKind || marks.some((one) => one !== 'list' && one !== 'required') || (at >= 0 && !/^\d{1,15}$/.test(max ?? '')))
+      return undefined;
+    const choices = values.length === 0 ? undefined : values.join('=').split(',').map((one) => one.trim()).filter((one) => one !== ''); // prettier-ignore
     return {
       name,
       kind,
