@@ -51,12 +51,12 @@ test('plan ends with 2 and says what there is to do, apply does it and ends with
   const planned = await cli(['plan', '-f', file], variables);
   expect(planned.code).toBe(2);
   expect(planned.out.split('\n')).toEqual(
-    expect.arrayContaining(['~ environment default', '+ client shop', '+ role clerk', '    client_secret: "[secret]"', '21 to create, 1 to change, 0 to delete']), // prettier-ignore
+    expect.arrayContaining(['~ environment default', '+ client shop', '+ role clerk', '    client_secret: "[secret]"', '22 to create, 1 to change, 0 to delete']), // prettier-ignore
   );
   expect(await cli(['drift'])).toMatchObject({ out: 'no document was applied yet', code: 0 });
   expect(await cli(['apply', '-f', file], variables)).toMatchObject({
     code: 0,
-    out: expect.stringContaining('21 created, 1 changed, 0 deleted'),
+    out: expect.stringContaining('22 created, 1 changed, 0 deleted'),
   });
   expect(await cli(['plan', '-f', file], variables)).toEqual({ out: 'nothing to do', code: 0 });
   expect(await cli(['drift'])).toEqual({ out: 'as it was applied', code: 0 });
