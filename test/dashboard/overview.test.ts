@@ -90,7 +90,7 @@ test('tokens by day are those of every grant: what the chart doesn’t name is c
     await insert(ctx.scope, 'daily_stats', { day, name: 'tokens', label, count });
   const html = await (await (await signedInWith(service, 'clients:read')).get('/dashboard?days=7')).text();
   expect(html).toContain('17 tokens issued in 7 days');
-  expect(html).toContain('Refresh token: 3\nClient credentials: 0\nDevices, exchanges, assertions: 14');
+  expect(html).toContain('Refresh token: 3\nClient credentials: 0\nDevices, approvals, exchanges, assertions: 14');
 });
 
 test('kinds of environments are words, in forms and where they are only read', async () => {

@@ -17,7 +17,7 @@ const knownMembers = new Set([
   'userinfo_signing_alg_values_supported',
   'request_object_signing_alg_values_supported', 'claims_parameter_supported', 'request_parameter_supported', 'request_uri_parameter_supported',
   'backchannel_logout_supported', 'backchannel_logout_session_supported', 'authorization_response_iss_parameter_supported',
-  'resource_indicators_supported', 'pushed_authorization_request_endpoint', 'device_authorization_endpoint', 'require_pushed_authorization_requests', 'authorization_signing_alg_values_supported', 'introspection_signing_alg_values_supported',
+  'resource_indicators_supported', 'pushed_authorization_request_endpoint', 'device_authorization_endpoint', 'backchannel_authentication_endpoint', 'backchannel_token_delivery_modes_supported', 'backchannel_user_code_parameter_supported', 'require_pushed_authorization_requests', 'authorization_signing_alg_values_supported', 'introspection_signing_alg_values_supported',
   'dpop_signing_alg_values_supported',
   'identity_chaining_requested_token_types_supported', 'authorization_grant_profiles_supported',
 ]); // prettier-ignore

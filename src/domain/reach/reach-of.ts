@@ -206,7 +206,7 @@ export function permissionsToReadEvent(event_type: string): readonly string[] {
   const subject = subjectOfEvent(event_type);
   // A token is nobody's collection, nor is a sign-in: their events tell who signed in where.
   if (subject === 'token') return ['sessions:read', 'clients:read'];
-  if (subject === 'authorization') return ['users:read'];
+  if (subject === 'authorization' || subject === 'approval') return ['users:read'];
   if (subject === 'login') return ['users:read', 'security_events:read'];
   // Whom a directory tells of is told with the address.
   if (subject === 'directory') return ['directories:read', 'users:read'];

@@ -11,6 +11,7 @@ const blank = {
   jwks: null,
   jwks_uri: null,
   initiate_login_uri: null,
+  backchannel_client_notification_endpoint: null,
 };
 
 const codesOf = (input: ClientInput) =>
