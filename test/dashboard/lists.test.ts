@@ -87,6 +87,7 @@ const back = (page: string) => /<nav class="crumbs"[\s\S]*?href="([^"]+)"/.exec(
 
 /** Those first that go with others. */
 const lastDeleted = [
+  'webhooks',
   'approvals',
   'provider_tokens',
   'identities',
