@@ -1,5 +1,6 @@
 // A client asks a person who is elsewhere (CIBA Core 1.0), and gets what they allowed.
 import { beforeEach, describe, expect, test } from 'vitest';
+import { findApiResourceByIdentifier, type ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { updateUser } from '../../src/db/tables/users.js';
 import { blockClient, withdrawConsent } from '../../src/domain/grants/authorizations.js';
@@ -7,7 +8,7 @@ import { giveConsent } from '../../src/domain/grants/consents.js';
 import { noOrigin } from '../../src/domain/origin.js';
 import { transaction } from '../../src/domain/context.js';
 import { approvalPathIn, asking, askFor, askOf, decide, freshlySignedIn, pollApproval } from '../support/approvals.js';
-import { addClient, addEnvironment, addResource, addUser, type TestClient } from '../support/data.js';
+import { addClient, addEnvironment, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { createProofKey } from '../support/dpop.js';
 import { setEnvironment } from '../support/factors.js';
@@ -37,8 +38,8 @@ const answer = async (decision: string) => {
   service.clock.advance(1000);
   return decide(await freshlySignedIn(service, user), page, decision);
 };
-const stored = async () =>
-  (await ctx.db.knex('approvals').where({ client_id: agent.id }).orderBy('created_at', 'desc').first()) as Record<string, unknown>;
+const stored = async (client: TestClient = agent) =>
+  (await ctx.db.knex('approvals').where({ client_id: client.id }).orderBy('created_at', 'desc').first()) as Record<string, unknown>;
 
 describe('the request', () => {
   test('gives a secret, its lifetime and five seconds; never cached (CIBA Core 1.0 7.3)', async () => {
@@ -132,7 +133,12 @@ describe('the request', () => {
   });
 
   test('never asks for the Management API (attack 57.1761)', async () => {
-    expect(await errorOf({ resource: ctx.environment.management_audience })).toBe('invalid_target');
+    const api = (await findApiResourceByIdentifier(ctx.scope, ctx.environment.management_audience)) as ApiResourceRow;
+    const client = await addClient(ctx, { ...asking, backchannel_users: 'any', first_party: false });
+    await addGrant(ctx, client, api, ['users:read'], 'user');
+    const request = { resource: api.identifier, scope: 'openid users:read' };
+    expect(await errorOf(request, client)).toBe('invalid_target');
+    expect(await stored(client)).toBeUndefined();
   });
 
   test('discovery tells of it (CIBA Core 1.0 4)', async () => {
