@@ -25,7 +25,7 @@ async function fillAuditLog({ product: { ctx } }: GrownService, url: string, siz
   await client.query(
     `insert into audit_logs (environment_id, id, occurred_at, action, event, outcome, reason, actor_kind, actor_id, target_type, target_id, target_display, changes,
        ip_address, user_agent, request_id, security_event)
-     select $1, gen_random_uuid(), $2::timestamptz - n * interval '2 seconds', action, action, case when refused then 'failure' else 'success' end,
+     select $1, uuid_v7($2::timestamptz - n * interval '2 seconds'), $2::timestamptz - n * interval '2 seconds', action, action, case when refused then 'failure' else 'success' end,
        case when refused then 'invalid_password' end, case when refused then 'anonymous' else 'user' end, case when not refused then who end, 'user', who,
        email, '{}', '203.0.113.' || n % 250, 'Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0', gen_random_uuid(), true
      from (select n, n % 3 = 0 as refused, case when n % 3 = 0 then 'login.failed' else 'login.succeeded' end as action,

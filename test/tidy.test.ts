@@ -111,6 +111,8 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   approvals: ['device_codes'],
   device_redemptions: ['device_codes', 'access_tokens', 'refresh_tokens', 'session_clients'],
   refresh_tokens: ['access_tokens', 'authorizations'],
+  // What goes with the rows of a partition, by the ids of that.
+  partitioned: ['event_retention', 'webhook_deliveries'],
   // What clients' own tokens are stored with: the other side of access_tokens.
   client_tokens: ['access_tokens'],
   // What an exchanged token leaves behind, whatever that is, is one statement.

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { randomUUID } from 'node:crypto';
 import { payloadText } from '../../src/domain/events/emit.js';
 import { samples } from '../../src/domain/events/samples.js';
 import type { BenchServer } from '../database.js';
@@ -10,6 +9,7 @@ import type { Courier, Message } from './courier.js';
 import { startBenchReceiver, type BenchReceiver } from './receiver.js';
 import { startService } from './service.js';
 import { startWorker, workerNames } from './worker.js';
+import { uuidv7 } from '../../src/lib/random.js';
 
 const destinations = 10;
 const environment_id = '0195e8a2-6f00-7000-8000-000000000001';
@@ -27,7 +27,7 @@ export type WebhookReport = { events: number; destinations: number; results: rea
 
 function backlog(count: number): Message[] {
   return Array.from({ length: count }, (_, i) => {
-    const event_id = randomUUID();
+    const event_id = uuidv7(Date.now());
     const event = { id: event_id, type: 'user.created' as const, at: new Date(), environment_id };
     return { destination: i % destinations, event_id, event_type: 'user.created', body: payloadText(event, samples['user.created']) };
   });

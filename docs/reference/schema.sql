@@ -138,7 +138,7 @@ create table audit_logs (
   constraint audit_logs_outcome_check CHECK ((outcome = ANY (ARRAY['success'::text, 'denied'::text, 'failure'::text]))),
   constraint audit_logs_pkey PRIMARY KEY (environment_id, id),
   constraint audit_logs_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
-) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+) partition by RANGE (id) with ();
 CREATE INDEX audit_logs_action ON audit_logs USING btree (environment_id, action, occurred_at, id);
 CREATE INDEX audit_logs_actor ON audit_logs USING btree (environment_id, actor_id, occurred_at, id);
 CREATE INDEX audit_logs_change ON audit_logs USING btree (environment_id, occurred_at, id) WHERE (NOT security_event);
@@ -877,7 +877,7 @@ create table events (
   seq bigint,
   "position" bigint,
   constraint events_pkey PRIMARY KEY (environment_id, id)
-) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+) partition by RANGE (id) with ();
 CREATE INDEX events_in_order ON events USING btree (environment_id, "position") INCLUDE (event_type) WHERE ("position" IS NOT NULL);
 CREATE INDEX events_occurred_at ON events USING btree (occurred_at);
 CREATE INDEX events_unnumbered ON events USING btree (seq) WHERE (("position" IS NULL) AND (seq IS NOT NULL));
@@ -2248,7 +2248,7 @@ create table webhook_deliveries (
   constraint webhook_deliveries_pkey PRIMARY KEY (environment_id, id),
   constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'retrying'::text, 'succeeded'::text, 'failed'::text]))),
   constraint webhook_deliveries_trigger_check CHECK ((trigger = ANY (ARRAY['event'::text, 'test'::text, 'redelivery'::text])))
-) with (fillfactor=50, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+) partition by RANGE (id) with ();
 CREATE INDEX webhook_deliveries_by_hand ON webhook_deliveries USING btree (environment_id, created_at, id) WHERE (trigger <> 'event'::text);
 CREATE INDEX webhook_deliveries_created_at ON webhook_deliveries USING btree (environment_id, created_at, id);
 CREATE INDEX webhook_deliveries_event ON webhook_deliveries USING btree (environment_id, event_id);
@@ -2271,7 +2271,7 @@ create table webhook_delivery_attempts (
   response_truncated boolean not null default false,
   failure_reason text,
   constraint webhook_delivery_attempts_pkey PRIMARY KEY (environment_id, delivery_id, attempt_number)
-) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
+) partition by RANGE (delivery_id) with ();
 
 create table webhook_queue (
   environment_id uuid not null,

@@ -1,6 +1,7 @@
 import { tryAdvisoryLock } from '../db/connection/advisory-lock.js';
+import { listPartitions, type Partition } from '../db/postgres/partitions.js';
 import { analyzeGrownTables } from '../db/postgres/statistics.js';
-import { deleteExpired, expiringTables, type DeletedBatch } from '../db/tables/expiring.js';
+import { deleteExpired, expiringTables, type DeletedBatch, type ExpiringTable } from '../db/tables/expiring.js';
 import { deleteOldCacheChanges } from '../db/tables/cache_changes.js';
 import { deleteExpiredRateLimits } from '../db/tables/rate_limits.js';
 import { startLoop, type Loop } from '../platform/loop.js';
@@ -30,6 +31,17 @@ async function inBatches(deleteBatch: (from: Date | null) => Promise<DeletedBatc
 }
 
 /**
+ * Where a table's expired rows are deleted. Partitions are dropped as a whole (`partitions.ts`): of a partitioned table that is the one that was the table before, and all
+ * for rows that expire before the others.
+ */
+function sweptIn({ name, only, keepSeconds }: ExpiringTable, partitions: readonly Partition[], now: Date): readonly string[] {
+  const own = partitions.filter(({ table }) => table === name);
+  if (own.length === 0) return [name];
+  const before = now.getTime() - keepSeconds * 1000;
+  return own.filter(({ from }) => from === null || (only !== undefined && from.getTime() < before)).map((partition) => partition.name);
+}
+
+/**
  * One pass over what has expired: batches of a thousand rows by the index on their expiry, a bounded number of batches, one replica at
  * a time. A table that can't be swept now, because something holds it, leaves no other unswept. @returns how many rows went, by table.
  * @throws the first failure, once all others are swept, or a few have failed
@@ -47,9 +59,10 @@ export async function janitorPass(deps: Pick<Deps, 'db' | 'clock' | 'config'>): 
     await sweep('rate_limits', () =>
       inBatches(async () => ({ deleted: await deleteExpiredRateLimits(deps.db.knex, batch), reached: null })),
     );
-    for (const table of expiringTables(deps.config)) {
-      await sweep(table.name, () => inBatches((from) => deleteExpired(deps.db.knex, table, deps.clock.now(), { limit: batch, from })));
-    }
+    const [now, partitions] = [deps.clock.now(), await listPartitions(deps.db.knex)];
+    for (const table of expiringTables(deps.config))
+      for (const name of sweptIn(table, partitions, now))
+        await sweep(table.name, () => inBatches((from) => deleteExpired(deps.db.knex, { ...table, name }, now, { limit: batch, from })));
     if (failures.length > 0) throw failures[0];
   });
   return gone;

@@ -80,6 +80,8 @@ export const logEvents = {
   'approval_ping.failed': 'A client could not be told that a person answered; with `last`, it has to ask by itself.',
   'approval_ping.lease_lost': 'Another process took over telling a client; nothing is lost.',
   'approval_ping.unsent': 'The service could not tell a client for a reason of its own.',
+  'partitions.dropped': 'Partitions of `table` whose rows had all expired were dropped.',
+  'partitions.held': 'Somebody holds `table`: its partitions are made and dropped later.',
   'provider_revocation.done': 'A token that ended here was revoked at its provider (RFC 7009).',
   'provider_revocation.failed': 'A provider did not revoke a token, because of `reason`; `last`: it is not asked again.',
   'provider_revocation.lease_lost': 'Another process has taken the revocation over.',

@@ -51,6 +51,7 @@ import { openTracer } from '../platform/spans/start.js';
 import { ownRelease } from '../domain/diagnostics/own-installation.js';
 import { named } from '../lib/named.js';
 import { startUpkeep } from './upkeep.js';
+import { makeRoom } from '../jobs/partitions.js';
 
 export type Storage = { readonly url: string; readonly directUrl: string; readonly secretKey: string };
 
@@ -140,6 +141,7 @@ export async function prepareDatabase(deps: Deps, directUrl: string): Promise<vo
   } finally {
     await knex.destroy();
   }
+  await makeRoom(deps, directUrl);
   await prepareMigrated(deps);
 }
 
@@ -203,7 +205,7 @@ export async function startService(deps: Deps, directUrl: string, { upkeep = tru
     logger.warn({ event: 'clock.unsynced', err: error }, "the database's time could not be asked"),
   );
   const cacheSync = startCacheSync(deps);
-  const background = config.backgroundWork !== 'off' && { ...startDeliveries(deps), ...(upkeep && startUpkeep(deps)) };
+  const background = config.backgroundWork !== 'off' && { ...startDeliveries(deps), ...(upkeep && startUpkeep(deps, directUrl)) };
   const working = named({ ...startOwnWork(deps, upkeep), ...background });
   const loops = named({ ...working, ...(upkeep && { processes: startProcessReports(deps, working) }) });
   const securityTrail = startSecurityTrail(deps);

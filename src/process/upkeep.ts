@@ -2,6 +2,7 @@ import type { Deps } from '../domain/context.js';
 import { startDailyStats } from '../jobs/daily-stats.js';
 import { startDomainChecks } from '../jobs/domain-checks.js';
 import { startJanitor, startStatistics } from '../jobs/janitor.js';
+import { startPartitions } from '../jobs/partitions.js';
 import { startAccountDeletions } from '../jobs/account-deletions.js';
 import { startUnusedAuthorizations } from '../jobs/unused-authorizations.js';
 import { startUnusedClients } from '../jobs/unused-clients.js';
@@ -13,8 +14,10 @@ import { startUserImports } from './user-imports.js';
 import type { Loop } from '../platform/loop.js';
 
 /** Starts what comes by itself, by the clock. */
-export const startUpkeep = (deps: Deps): Record<string, Loop> => ({
+/** @param directUrl for what can't go through a pooler */
+export const startUpkeep = (deps: Deps, directUrl: string): Record<string, Loop> => ({
   janitor: startJanitor(deps),
+  partitions: startPartitions(deps, directUrl),
   statistics: startStatistics(deps),
   signing_keys: startSigningKeyRotation(deps),
   domain_checks: startDomainChecks(deps),

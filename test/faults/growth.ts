@@ -16,7 +16,7 @@ export const growth =
     await sql.connect();
     await sql.query(
       `insert into webhook_deliveries (environment_id, id, webhook_id, event_id, event_type, payload, status, attempt_count, completed_at, created_at, updated_at)
-       select $1, gen_random_uuid(), $2, gen_random_uuid(), 'role.created', '{}', 'succeeded', 1, now(), now(), now() from generate_series(1, $3)`,
+       select $1, uuid_v7(now()), $2, gen_random_uuid(), 'role.created', '{}', 'succeeded', 1, now(), now(), now() from generate_series(1, $3)`,
       [ctx.environment.id, webhook.id, options.finished],
     );
     // From here on nothing that dies can be removed.

@@ -48,7 +48,7 @@ test('delivered and exhausted deliveries go 30 days after they ended, in batches
   );
   const batches: number[] = [];
   ctx.db.knex.on('query-response', (response: { rowCount: number }, { sql }: { sql: string }) => {
-    if (sql.startsWith('delete from "webhook_deliveries"')) batches.push(response.rowCount);
+    if (sql.startsWith('delete from "webhook_deliveries_first"')) batches.push(response.rowCount);
   });
   const gone = await janitorPass(ctx);
   expect(gone).toMatchObject({ webhook_deliveries: 2_500, events: 1 });

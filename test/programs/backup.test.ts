@@ -114,7 +114,7 @@ describe('a backup', () => {
   test('knows every table that the migrations make', async () => {
     const knex = createKnex({ url: source.url, poolMax: 1 });
     const { rows } = await knex.raw<{ rows: { name: string }[] }>(
-      `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' and relpersistence = 'p'`,
+      `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition and relpersistence = 'p'`,
     );
     await knex.destroy();
     const left = rows

@@ -55,7 +55,7 @@ async function unbind(trx: Knex.Transaction, tables: readonly TableShape[]): Pro
   const { rows } = await trx.raw<{ rows: ForeignKey[] }>(`
     select conname as name, t.relname as table, pg_get_constraintdef(k.oid) as definition
     from pg_constraint k join pg_class t on t.oid = k.conrelid
-    where k.contype = 'f' and k.connamespace = current_schema()::regnamespace order by 2, 1`);
+    where k.contype = 'f' and k.conparentid = 0 and k.connamespace = current_schema()::regnamespace order by 2, 1`);
   for (const { name, table } of rows) await trx.raw(`alter table ${quotedName(table)} drop constraint ${quotedName(name)}`);
   for (const { name } of tables) await trx.raw(`alter table ${quotedName(name)} disable trigger user`);
   // Migrations leave rows behind too.

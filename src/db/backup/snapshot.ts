@@ -23,7 +23,9 @@ export type Snapshot = {
 export const databaseConnectionOf = (trx: Knex.Transaction): Promise<Client> =>
   (trx.client as { acquireConnection(): Promise<Client> }).acquireConnection();
 
-export const copyTarget = ({ name, columns }: TableShape): string => `${quotedName(name)} (${columns.map(quotedName).join(', ')})`;
+const namesOf = ({ columns }: TableShape) => columns.map(quotedName).join(', ');
+
+export const copyTarget = (table: TableShape): string => `${quotedName(table.name)} (${namesOf(table)})`;
 
 async function requireMigrations(knex: Knex): Promise<readonly string[]> {
   const applied = await appliedMigrations(knex);
@@ -63,7 +65,10 @@ export async function withSnapshot<T>(url: string, work: (snapshot: Snapshot) =>
           async copy(table) {
             // A large table takes its time, whatever was asked before.
             await trx.raw('set local statement_timeout = 0');
-            return (await databaseConnectionOf(trx)).query(copyTo(`copy ${copyTarget(table)} to stdout`));
+            // By a query: a partitioned table has no rows of its own to copy.
+            return (await databaseConnectionOf(trx)).query(
+              copyTo(`copy (select ${namesOf(table)} from ${quotedName(table.name)}) to stdout`),
+            );
           },
           sequences: () => listSequences(trx, tables.map(({ name }) => name)), // prettier-ignore
         });

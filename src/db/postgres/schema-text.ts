@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 
-/** Each table: columns and constraints, options, indexes, what `create table` can't say, triggers. Knex's own tables are left out. */
+/** Each table, without its partitions, which are made alike: columns and constraints, key, options, indexes, what `create table` can't say, triggers. Knex's own tables are left out. */
 const tables = String.raw`
-  select format(E'create %stable %I (\n%s\n)%s;%s', case c.relpersistence when 'u' then 'unlogged ' end, c.relname,
+  select format(E'create %stable %I (\n%s\n)%s%s;%s', case c.relpersistence when 'u' then 'unlogged ' end, c.relname,
     concat_ws(E',\n',
       (select string_agg(concat_ws(' ', '  ' || quote_ident(a.attname), format_type(a.atttypid, a.atttypmod), case when a.attnotnull then 'not null' end,
           case when a.attgenerated = 's' then format('generated always as (%s) stored', pg_get_expr(d.adbin, d.adrelid))
@@ -12,9 +12,10 @@ const tables = String.raw`
         where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped),
       (select string_agg(format('  constraint %I %s', k.conname, pg_get_constraintdef(k.oid)), E',\n' order by k.contype = 'f', k.conname)
         from pg_constraint k where k.conrelid = c.oid and k.contype in ('p', 'u', 'c', 'f', 'x'))),
+    ' partition by ' || pg_get_partkeydef(c.oid),
     format(' with (%s)', nullif(array_to_string(c.reloptions, ', '), '')),
     concat(
-      (select string_agg(E'\n' || pg_get_indexdef(i.indexrelid) || ';', '' order by i.indexrelid::regclass::text)
+      (select string_agg(E'\n' || replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ') || ';', '' order by i.indexrelid::regclass::text)
         from pg_index i where i.indrelid = c.oid and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.conrelid = c.oid)),
       (select string_agg(format(E'\nalter table %I alter column %I set storage %s;', c.relname, a.attname,
           case a.attstorage when 'e' then 'external' when 'm' then 'main' when 'x' then 'extended' else 'plain' end), '' order by a.attname)
@@ -26,7 +27,7 @@ const tables = String.raw`
       (select string_agg(E'\n' || pg_get_triggerdef(t.oid) || ';', '' order by t.tgname)
         from pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal))) as text
   from pg_class c
-  where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relname not like 'knex\_%'
+  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and c.relname not like 'knex\_%'
   order by c.relname`;
 
 const functions = String.raw`

@@ -16,6 +16,7 @@ export const checkIds = [
   'outbox',
   'feed',
   'loops',
+  'partitions',
   'webhooks',
   'connections',
   'saml',

@@ -172,6 +172,12 @@ function securityEventMetrics(registers: Registry[]) {
       labelNames: ['kind'],
       registers,
     }),
+    partitionsDropped: new Counter({
+      name: 'partitions_dropped_total',
+      help: 'Partitions that were dropped because all of their rows had expired.',
+      labelNames: ['table'],
+      registers,
+    }),
     securityEventsDropped: new Counter({
       name: 'security_events_dropped_total',
       help: 'Security events that have a line in the log and no row, because too many waited for the database.',

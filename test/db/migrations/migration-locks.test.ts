@@ -19,15 +19,15 @@ const modeOf = (name: string) =>
     .replace(/(?<=[a-z])(?=[A-Z])/g, ' ')
     .toLowerCase();
 
-type Found = { name: string; file: number; scans: number; locks: string[] | null };
+type Found = { oid: number; name: string; file: number; scans: number; locks: string[] | null };
 
 /** The tables as the transaction sees them: their files, how often it has read them whole, what it holds on them. */
-async function look(client: pg.Client): Promise<Map<string, Found>> {
+async function look(client: pg.Client): Promise<Map<number, Found>> {
   const { rows } = await client.query<Found>(`
-    select c.relname as name, c.relfilenode as file, coalesce(pg_stat_get_xact_numscans(c.oid), 0)::integer as scans,
+    select c.oid::integer as oid, c.relname as name, c.relfilenode as file, coalesce(pg_stat_get_xact_numscans(c.oid), 0)::integer as scans,
       (select array_agg(l.mode) from pg_locks l where l.pid = pg_backend_pid() and l.relation = c.oid and l.granted) as locks
-    from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') order by 1`);
-  return new Map(rows.map((row) => [row.name, row]));
+    from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') order by c.relname`);
+  return new Map(rows.map((row) => [row.oid, row]));
 }
 
 /** Runs a migration and tells what it did to the tables that were there before. */
@@ -37,8 +37,8 @@ async function measure(client: pg.Client, sql: string): Promise<TableLock[]> {
   await client.query(sql);
   const after = await look(client);
   await client.query('commit');
-  return [...before.values()].flatMap(({ name, file, scans }): TableLock[] => {
-    const now = after.get(name);
+  return [...before.values()].flatMap(({ oid, name, file, scans }): TableLock[] => {
+    const now = after.get(oid);
     // A dropped table is no longer listed, and nothing is locked harder.
     if (!now) return [{ table: name, lock: 'access exclusive', work: null }];
     const lock = modes[Math.max(...(now.locks ?? []).map((mode) => modes.indexOf(modeOf(mode))))];

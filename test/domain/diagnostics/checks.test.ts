@@ -4,6 +4,7 @@ import { createServer as createHttpServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { idSince } from '../../../src/db/postgres/partitions.js';
 import { readOnly } from '../../../src/db/connection/read-only.js';
 import { reportProcess, type ProcessRow } from '../../../src/db/tables/processes.js';
 import { transaction, type Context } from '../../../src/domain/context.js';
@@ -271,6 +272,22 @@ describe('work in the background', () => {
       await running();
       expect((await says('feed'))[0]).toMatchObject({ fix: null, look: 'npm run -s doctor -- --check loops' });
     });
+  });
+
+  test('a table that has no partition for the time in three days', async () => {
+    expect(await says('partitions')).toEqual(well('partitions'));
+    const ends = async (days: number | null) => {
+      const end = days === null ? 'maxvalue' : `'${idSince(new Date(Date.now() + days * 86_400_000))}'`;
+      await sql('alter table events detach partition events_first');
+      await sql(`alter table events attach partition events_first for values from (minvalue) to (${end})`);
+    };
+    await ends(3.1);
+    expect(await says('partitions')).toEqual(well('partitions'));
+    await ends(2.9);
+    expect(await says('partitions')).toMatchObject([{ level: 'problem', fix: 'npm start', look: null, subject: 'events' }]);
+    await running();
+    expect((await says('partitions'))[0]).toMatchObject({ fix: null, look: 'npm run -s doctor -- --check loops' });
+    await ends(null);
   });
 
   test('releases that are mixed for long, addresses that differ, and a Node.js that is too old', async () => {

@@ -16,6 +16,7 @@ import { mailCheck } from './mail.js';
 import { migrationsCheck } from './migrations.js';
 import { organizationsCheck } from './organizations.js';
 import { outboxCheck } from './outbox.js';
+import { partitionsCheck } from './partitions.js';
 import { proxyCheck } from './proxy.js';
 import { samlCheck } from './saml.js';
 import { secretKeyCheck } from './secret_key.js';
@@ -45,6 +46,7 @@ export const checks = {
   outbox: outboxCheck,
   feed: feedCheck,
   loops: loopsCheck,
+  partitions: partitionsCheck,
   webhooks: webhooksCheck,
   connections: connectionsCheck,
   saml: samlCheck,
