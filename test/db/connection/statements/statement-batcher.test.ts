@@ -40,6 +40,17 @@ test('look-ups at the same time share two connections and each gets its own answ
   expect(new Set(rows.map((row) => row?.pid)).size).toBeLessThanOrEqual(2);
 });
 
+test('what the server is asked is counted: together, and on the pool with its BEGIN and COMMIT', async () => {
+  await knex.raw('select 1');
+  const before = poolState(knex).statements;
+  await Promise.all([1, 2, 3].map(ask));
+  await knex.transaction((trx) => trx.raw('select 1'));
+  const { pool, look_up, write } = poolState(knex).statements;
+  expect([look_up, write, pool].map((now, n) => Number(now) - Number([before['look_up'], before['write'], before['pool']][n]))).toEqual([
+    3, 0, 3,
+  ]);
+});
+
 test('one that fails leaves those beside it alone', async () => {
   const scope = createScope(knex, environment_id);
   const answers = await Promise.allSettled([5, 0, 2].map((value) => run<{ value: number }>(scope, divide, [value])));
