@@ -54,10 +54,13 @@ const slow = [
   'test/invariants/{replicas,two-processes}.test.ts',
   'test/platform/log/logger.test.ts',
   // Upgrades, backups, and what the guides say.
-  'test/db/migrations/baseline.test.ts',
-  'test/docs/{configuration,webhooks}-guide.test.ts',
-  'test/docs/dependencies.test.ts',
-  'test/packages/packed.test.ts',
+  'test/db/migrations/{baseline,migrate,migration-locks}.test.ts',
+  'test/docs/!(sso)-guide.test.ts',
+  'test/docs/{any-other-library,dependencies,exchange-guides,guides}.test.ts',
+  'test/imports/coming-from.test.ts',
+  'test/management/code-examples.test.ts',
+  'test/packages/{client-readme,packed}.test.ts',
+  'test/setup/guides.test.ts',
   // A SAML provider of another maker.
   'test/clients/saml/pysaml2.test.ts',
   'test/programs/{backup,backup-drill,backup-embedded,migrate,rekey,upgrade}.test.ts',
