@@ -250,7 +250,10 @@ const special: Record<string, () => unknown[]> = {
       proof: null,
     },
   ],
-  'outbound_grants.listFittingOutboundGrants': () => [[row('outbound_grants')['id']], row('users')['id']],
+  'outbound_grants.listFittingOutboundGrants': () => [
+    [row('outbound_grants')['id']],
+    { user_id: row('users')['id'], organization_id: null },
+  ],
   'provider_tokens.handOutProviderToken': () => [
     {
       client_id: row('provider_tokens')['client_id'],
