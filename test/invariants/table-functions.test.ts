@@ -169,6 +169,7 @@ const bag = (module: string): Row => ({ ...usual(), ...row(module) });
 /** Where neither name nor table says what is meant. */
 const special: Record<string, () => unknown[]> = {
   'provider_sessions.listSessionsThrough': () => [{ connection_id: row('connections')['id'], subject: 'one', sid: null }, soon],
+  'revocations.endRedeemedAt': () => [{ ...row('api_resources'), assertion_access: 'off' }],
   'revocations.endRedeemedOfSubject': () => [row('connections')['id'], 'one', soon],
   'revocation_feed.readRevocations': () => [{ at: '0', id: null }, new Date(0), 100],
   'access_tokens.findProvenAccessToken': () => [row('access_tokens')['digest'], [], proof],
