@@ -169,6 +169,7 @@ const bag = (module: string): Row => ({ ...usual(), ...row(module) });
 /** Where neither name nor table says what is meant. */
 const special: Record<string, () => unknown[]> = {
   'provider_sessions.listSessionsThrough': () => [{ connection_id: row('connections')['id'], subject: 'one', sid: null }, soon],
+  'revocations.endRedeemedAt': () => [{ ...row('api_resources'), assertion_access: 'off' }],
   'revocations.endRedeemedOfSubject': () => [row('connections')['id'], 'one', soon],
   'revocation_feed.readRevocations': () => [{ at: '0', id: null }, new Date(0), 100],
   'access_tokens.findProvenAccessToken': () => [row('access_tokens')['digest'], [], proof],
@@ -250,7 +251,10 @@ const special: Record<string, () => unknown[]> = {
       proof: null,
     },
   ],
-  'outbound_grants.listFittingOutboundGrants': () => [[row('outbound_grants')['id']], row('users')['id']],
+  'outbound_grants.listFittingOutboundGrants': () => [
+    [row('outbound_grants')['id']],
+    { user_id: row('users')['id'], organization_id: null },
+  ],
   'provider_tokens.handOutProviderToken': () => [
     {
       client_id: row('provider_tokens')['client_id'],

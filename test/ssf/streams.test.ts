@@ -231,6 +231,19 @@ describe('a stream', () => {
     expect([(await set('enabled')).status, (await set('enabled')).body['error']]).toEqual([403, 'access_denied']);
   });
 
+  test('that an administrator has paused is neither deleted nor followed by another one (specification 20.3.5, attack 63.1864)', async () => {
+    const stopped = await addSignalReceiver(service, await service.context());
+    const stream_id = await stopped.stream();
+    await ctx.db.knex('signal_streams').where({ id: stream_id }).update({ status: 'paused', paused_by: 'administrator' });
+    const gone = await stopped.call('DELETE', `/ssf/streams?stream_id=${stream_id}`);
+    const next = await stopped.call('POST', '/ssf/streams', { events_requested: signalEventUris });
+    expect([gone, next].map(({ status, body }) => [status, body['error']])).toEqual([
+      [403, 'access_denied'],
+      [403, 'access_denied'],
+    ]);
+    expect(await ctx.db.knex('signal_streams').where({ client_id: stopped.client.id }).pluck('id')).toEqual([stream_id]);
+  });
+
   test('is verified once a minute (SSF 1.0 8.1.4, specification 20.3.5)', async () => {
     const stream_id = await receiver.stream();
     expect((await receiver.call('POST', '/ssf/verify', { stream_id, state: 'seen' })).status).toBe(204);

@@ -15,13 +15,14 @@ export const clientProfiles = ['fapi2'] as const;
 
 export const clientOrigins = ['administrator', 'registration', 'metadata_document'] as const;
 
-/** What an initial access token lets its clients have; `scopes` null: whatever is on offer. */
+/** What an initial access token, or an administrator since, lets a client have; `scopes` null: whatever is on offer; `authorization_details_types` left out: any. */
 export type RegistrationCeiling = {
   readonly grant_types: readonly string[];
   readonly scopes: readonly string[] | null;
   readonly verified: boolean;
   /** Those that an administrator has put on the client since; none unless named. */
-  readonly guards?: readonly ('require_pushed_authorization_requests' | 'dpop_bound_access_tokens')[];
+  readonly guards?: readonly ('require_pkce' | 'require_pushed_authorization_requests' | 'dpop_bound_access_tokens')[];
+  readonly authorization_details_types?: readonly string[];
 };
 
 /** What an ID token says of the person beside what the `claims` parameter asks for. */

@@ -14,7 +14,7 @@ import { wordsOf } from '../../http/pages/words.js';
 import type { Web } from '../../http/web.js';
 import { message } from '../../lib/languages/messages.js';
 import { chosenOf, isSignInMet } from '../device/sign-in-met.js';
-import { approvalEnded, approvalQuestion, renderApproval, type OpenQuestion } from './page.js';
+import { approvalQuestion, renderApproval, type OpenQuestion } from './page.js';
 
 /**
  * The class that approving takes: what the client asked for (any of its values), what is required of sign-ins, and with `fresh` a second factor or a passkey, as far
@@ -83,7 +83,8 @@ export function decideApproval(web: Web) {
     const answered = allowed
       ? await approveElsewhere(ctx, approval, allowing, answerer)
       : await refuseElsewhere(ctx, approval, answerer, decision === 'mute');
-    if (!answered) throw approvalEnded();
+    // Unless it is over, its proofs have approved another one meanwhile: it takes its own.
+    if (!answered) return renderApproval(web, req, res, await approvalQuestion(req));
     renderAnswer(web, req, res, question, allowed);
   };
 }

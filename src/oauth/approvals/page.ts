@@ -35,7 +35,7 @@ export type OpenQuestion = {
 
 const toAccount = { href: '/account', label: 'device_answer.next' } as const;
 
-export const approvalEnded = () => new PageError(400, 'expired_token', message('refusal.approval_ended'), {}, undefined, toAccount);
+const approvalEnded = () => new PageError(400, 'expired_token', message('refusal.approval_ended'), {}, undefined, toAccount);
 
 /** Lets only somebody signed in pass; others sign in first and come back. Needs `browserSession` before. */
 export function signedInForApproval(req: Request, res: Response, next: NextFunction): void {
