@@ -110,7 +110,7 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   // A question is stored with what its client waits with, and ends with it.
   approvals: ['device_codes'],
   device_redemptions: ['device_codes', 'access_tokens', 'refresh_tokens', 'session_clients'],
-  refresh_tokens: ['access_tokens', 'authorizations'],
+  refreshes: ['refresh_tokens', 'access_tokens', 'authorizations'],
   // What clients' own tokens are stored with: the other side of access_tokens.
   client_tokens: ['access_tokens'],
   // What an exchanged token leaves behind, whatever that is, is one statement.

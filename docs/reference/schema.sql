@@ -1578,9 +1578,15 @@ create table refresh_tokens (
   jkt text,
   organization_id uuid,
   authorization_details jsonb,
+  id uuid,
+  generation integer not null default 0,
+  previous_digest bytea,
+  rotations timestamp with time zone[] not null default '{}'::timestamp with time zone[],
+  bound_from integer,
   constraint refresh_tokens_pkey PRIMARY KEY (environment_id, digest)
 ) with (fillfactor=85, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX refresh_tokens_expires_at ON refresh_tokens USING btree (expires_at);
+CREATE UNIQUE INDEX refresh_tokens_id ON refresh_tokens USING btree (environment_id, id) WHERE (id IS NOT NULL);
 CREATE INDEX refresh_tokens_user_client ON refresh_tokens USING btree (user_id, client_id, environment_id);
 
 create table registration_tokens (

@@ -272,6 +272,30 @@ const special: Record<string, () => unknown[]> = {
   ],
   'redeemed_assertions.findAssertedIdentity': () => [row('identities')['connection_id'], row('identities')['subject'], null],
   'redeemed_assertions.redeemAssertion': () => [redemption()],
+  'refresh_tokens.findRefreshToken': () => [
+    { id: row('refresh_tokens')['id'], generation: row('refresh_tokens')['generation'] },
+    sessionBounds(own),
+  ],
+  'refreshes.useRefreshToken': () => [
+    {
+      row: { id: row('refresh_tokens')['id'], generation: row('refresh_tokens')['generation'] },
+      now,
+      successor: { id: row('refresh_tokens')['id'], digest: digest('next') },
+      next_expires_at: soon,
+      jti: randomUUID(),
+      access_token_format: 'opaque',
+      access_token_digest: digest('access'),
+      access_token_lifetime: 60,
+      scope: 'openid',
+      audience: 'https://api.example',
+      authorization_details: null,
+      event_id: randomUUID(),
+      subscribers: [],
+      jkt: null,
+      refresh_jkt: null,
+      proof: null,
+    },
+  ],
   'revocations.revokeGrant': () => [
     {
       grant_id: row('refresh_tokens')['grant_id'],

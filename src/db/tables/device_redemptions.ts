@@ -34,7 +34,7 @@ export type DeviceRedemption = {
   access_token_lifetime: number;
   audience: string;
   /** Null when the client gets no refresh token. */
-  refresh_token_digest: Buffer | null;
+  refresh: { readonly id: string; readonly digest: Buffer } | null;
   refresh_expires_at: Date;
   grant_expires_at: Date;
   /** Whether the client's tokens say something about the user whatever was asked. */
@@ -52,8 +52,8 @@ export type DeviceRedemption = {
 export async function redeemDeviceCode(scope: Scope, r: DeviceRedemption): Promise<RedeemedDeviceCode | null> {
   const rows = await run<Omit<RedeemedDeviceCode, 'user'> & { user_claims: UserClaimsJson | null }>(scope, redeemStatement, [
     r.digest, r.session_bounds.now, r.client_id, r.session_bounds.signed_in_after, r.jti, r.access_token_format, r.access_token_digest,
-    r.access_token_lifetime, r.audience, r.refresh_token_digest, r.refresh_expires_at, r.grant_expires_at, r.with_user, r.event_id, r.subscribers,
-    r.grant_type, r.jkt, r.refresh_jkt,
+    r.access_token_lifetime, r.audience, r.refresh?.digest ?? null, r.refresh_expires_at, r.grant_expires_at, r.with_user, r.event_id, r.subscribers,
+    r.grant_type, r.jkt, r.refresh_jkt, r.refresh?.id ?? null,
   ]); // prettier-ignore
   const row = rows[0];
   return row ? Object.assign(row, { user: userOfJson(row.user_claims) }) : null;
@@ -92,9 +92,9 @@ const redeemStatement = {
     ), refresh as (
       insert into refresh_tokens
         (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, auth_time, acr, amr, jkt, issued_at, expires_at,
-         grant_expires_at, organization_id)
+         grant_expires_at, organization_id, id, generation)
       select environment_id, $11, grant_id, client_id, user_id, session_id, scope, resource, auth_time, acr, amr, $19::text, $3, $12, $13,
-        organization_id
+        organization_id, $20::uuid, 1
       from judged where problem is null and $11::bytea is not null
     ), linked as (
       insert into session_clients (environment_id, session_id, client_id, created_at)

@@ -5,6 +5,7 @@ import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { sessionBounds } from '../../domain/sessions/sessions.js';
 import { seedAccessToken } from '../../domain/tokens/access-token.js';
 import { saysOfUser } from '../../domain/tokens/id-token.js';
+import { mintRefreshToken } from '../../domain/tokens/refresh-token.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
 import { droppedScopes, kindOfToken, notLetIn, registeredName, effectiveScope, effectiveTarget } from '../../domain/tokens/target.js';
 import { pollDeviceCode, type PolledDeviceCode } from '../../db/tables/device_codes.js';
@@ -13,7 +14,7 @@ import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { cibaGrantType, deviceCodeGrantType } from '../../lib/grant-types.js';
 import type { RefusalRule } from '../../lib/refusal-rules.js';
-import { randomToken, uuidv7 } from '../../lib/random.js';
+import { uuidv7 } from '../../lib/random.js';
 import { boundTo, refreshTokenEnds } from './authorization_code.js';
 import type { GrantedTokens } from './grant.js';
 import { requireSameOrganization } from './same-organization.js';
@@ -83,7 +84,7 @@ export async function tokensOfAnswer(
   const { target, format, lifetime, audience } = await kindOf(ctx, client, code, params.resource);
   requireBound(ctx, target && target.resource, proof);
   const seed = seedAccessToken(ctx);
-  const refresh_token = client.grant_types.includes('refresh_token') ? randomToken('rt_') : null;
+  const refresh = client.grant_types.includes('refresh_token') ? mintRefreshToken(ctx) : null;
   const redeemed = await redeemDeviceCode(ctx.scope, {
     digest: presented,
     client_id: client.id,
@@ -93,7 +94,7 @@ export async function tokensOfAnswer(
     access_token_digest: seed.digest,
     access_token_lifetime: lifetime,
     audience,
-    refresh_token_digest: refresh_token === null ? null : digest(refresh_token),
+    refresh,
     ...refreshTokenEnds(ctx, client, now),
     with_user: saysOfUser(client),
     event_id: uuidv7(now.getTime()),
@@ -109,5 +110,5 @@ export async function tokensOfAnswer(
   const granted = { ...redeemed, claims: null, id_token_claims: null };
   const issuance = { client, target, seed, format, lifetime, scope, issued_at: now, nonce: null, jkt };
   const { access_token, id_token } = await signForPerson(ctx, granted, issuance);
-  return { access_token, expires_in: lifetime, scope, refresh_token, id_token, dropped };
+  return { access_token, expires_in: lifetime, scope, refresh_token: refresh && refresh.token, id_token, dropped };
 }
