@@ -108,7 +108,7 @@ export function endSession(web: Web) {
 
 /** Middleware: `csrf` for signed-in browsers; a second click, or one after a sign-out in another tab, passes without a token. */
 export async function csrfWhileSignedIn(req: Request, res: Response, next: NextFunction): Promise<void> {
-  if (req.session === null) return next();
+  if (signInSession(req) === null) return next();
   await csrf(req, res, next);
 }
 
