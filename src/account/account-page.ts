@@ -72,7 +72,6 @@ const ownApplication = (req: Request, { id, name, logo_uri, initiate_login_uri }
   open_url: openUrl(req.ctx.environment, initiate_login_uri),
 });
 
-/** So many sign-ins are on the page, and in the data. */
 const signInsShown = { page: 10, data: 1_000 } as const;
 
 /** A sign-in, or several alike within a minute that were refused. */

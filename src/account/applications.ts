@@ -22,7 +22,6 @@ import { queryOf, wantsJson } from '../http/request/form.js';
 import { openApprovals } from './open-approvals.js';
 import { done, isDone } from './done.js';
 
-/** The most that are listed. */
 const most = 500;
 
 /** Services that only pass calls on are nobody's to look after: whoever called them is listed. */
@@ -49,7 +48,6 @@ async function detailsOf(
   };
 }
 
-/** What each may do in words, and where. */
 async function authorizationsIn(req: Request, words: Words): Promise<PageAuthorization[]> {
   const { ctx } = req;
   const own = await listOwn(req);

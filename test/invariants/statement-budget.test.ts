@@ -242,7 +242,6 @@ const samlSignIn = () =>
 const tenantTokens = async (more: Record<string, string> = {}) =>
   tokenRequest(origin, tenants, (await code({ organization: organization.name, ...more }, tenants)).grant);
 
-/** A device code that its person said yes to. */
 async function approvedDeviceCode(): Promise<string> {
   const { device_code } = await startDevice(origin, client);
   const ctx = await service.context();

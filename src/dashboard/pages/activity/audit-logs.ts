@@ -66,7 +66,6 @@ const exported: readonly ExportColumn[] = [
   { name: 'id', text: ({ id }) => id },
 ];
 
-/** What the page of an entry says. */
 const recordParts = (names: Names): Pick<Presentation, 'name' | 'summary' | 'more'> => ({
   name: (record) => activitySentence(entryOfLog(record), names).text,
   summary: (record, view) => {

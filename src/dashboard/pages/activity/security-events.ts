@@ -30,7 +30,6 @@ function details(record: ResourceObject, names: Names): Part {
 
 const severityChoices = async () => Object.entries(severities).map(([value, [, label]]) => ({ value, label }));
 
-/** What the page of an event says. */
 const recordParts = (names: Names): Pick<Presentation, 'name' | 'summary' | 'more'> => ({
   name: (record) => activitySentence(entryOfEvent(record), names).text,
   summary: (record, view) => {

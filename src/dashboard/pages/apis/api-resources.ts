@@ -72,7 +72,6 @@ async function permissionsOf(view: ViewContext, record: ResourceObject): Promise
   return [table, ...(button && rows.length > 0 ? [{ kind: 'buttons' as const, links: [button], posts: [] }] : [])];
 }
 
-/** The pages of its form. */
 const subjects: readonly FormSubject[] = [
   {
     name: 'general',

@@ -69,7 +69,6 @@ const about = (key: MessageKey, tag: Language): Part => ({
   ],
 });
 
-/** The text and the language that a new record is for. */
 function chosen(req: Request): { readonly key: MessageKey; readonly tag: Language } {
   const sent = req.method === 'POST' ? req.form : new URL(req.originalUrl, 'http://own.invalid').searchParams;
   const [key, tag] = [sent.get('key') ?? '', sent.get('locale') ?? ''];

@@ -7,7 +7,6 @@ import { code, json, link, nothing, stack, state, statusStates, tags, text, time
 import { named } from '../../../lib/named.js';
 import { terms } from '../../parts/words.js';
 
-/** The tab of the user that the record belongs to. */
 const tabOf = (tab: string) => (record: ResourceObject) => {
   const user = relatedId(record, 'user');
   return user === null ? null : `${recordPath('users', user)}/${tab}`;

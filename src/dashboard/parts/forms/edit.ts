@@ -30,7 +30,6 @@ type Editing = {
   readonly subject: FormSubject | undefined;
 };
 
-/** The pages of the record's form. */
 const subjectsOf = ({ subjects }: Presentation, record: ResourceObject) => subjects?.filter(({ when }) => when?.(record) ?? true);
 
 /** The page of a form by subject that the address names; without a name the first. Undefined: the form has one page. @throws {ApiError} 404 */

@@ -15,7 +15,6 @@ import { terms } from '../words.js';
 
 export const addressedId = (req: Request): string => String(req.params['id'] ?? '');
 
-/** The tabs of a record that the actor may see; the first is the record itself. */
 function tabsOf(view: ViewContext, presentation: Presentation, record: ResourceObject, current: string | null) {
   const { call } = view.req;
   const tabs = (presentation.tabs ?? []).filter(
@@ -93,7 +92,6 @@ function summaryOf(view: ViewContext, presentation: Presentation, record: Resour
   return { kind: 'summary', title: null, rows: rows.filter((row) => !isDefault(row)), more: { label, path: `${path}?show=all` } };
 }
 
-/** The frame that all pages of a record share. */
 export function recordFrame(
   view: ViewContext,
   presentation: Presentation,
