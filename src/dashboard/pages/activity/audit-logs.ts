@@ -106,6 +106,7 @@ export const auditLogsPresentation: Presentation = {
   ],
   downloads: downloadsOf('audit_logs', 'csv', 'ndjson'),
   exported,
+  showsId: false,
   ...recordParts(storedNames),
   named: async ({ req }, record) => recordParts(await namesOf(req.call, [entryOfLog(record)])),
   state: outcomeOf,

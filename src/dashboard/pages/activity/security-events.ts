@@ -69,6 +69,7 @@ export const securityEventsPresentation: Presentation = {
     { name: 'target', label: terms.target, kind: 'text', lookUp: partiesFor },
     { name: 'since', label: terms.period, kind: 'period', filter: 'occurred_at' },
   ],
+  showsId: false,
   ...recordParts(storedNames),
   named: async ({ req }, record) => recordParts(await namesOf(req.call, [entryOfEvent(record)])),
   state: severity,

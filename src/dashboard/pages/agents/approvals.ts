@@ -2,7 +2,7 @@ import { clientChoices } from '../../parts/forms/choices.js';
 import { includedRecord, relatedId } from '../../parts/records/objects.js';
 import type { Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { code, statusStates, tags, text, time, words } from '../../parts/values.js';
+import { statusStates, tags, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 import { linkedRecord, userColumn } from '../users/user-links.js';
 
@@ -24,7 +24,6 @@ export const approvalsPresentation: Presentation = {
   lead: 'What clients asked people who were elsewhere (CIBA), and what came of it.',
   empty: { title: 'No approvals yet', text: 'One appears when a client asks a person who is elsewhere.' },
   include: 'user,client',
-  recordInclude: 'user,client',
   columns: [
     { label: terms.client, value: (record, _view, { included }) => text(clientOf(record, included)) },
     userColumn,
@@ -46,7 +45,6 @@ export const approvalsPresentation: Presentation = {
     { label: 'Asked', value: time(record.attributes['created_at'], now) },
     { label: 'Answered', value: time(record.attributes['decided_at'], now) },
     { label: terms.expires, value: time(record.attributes['expires_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   actions: {
     cancel: {

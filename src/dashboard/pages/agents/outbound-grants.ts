@@ -57,7 +57,6 @@ export const outboundGrantsPresentation: Presentation = {
   lead: 'Which clients get identity assertions for which external servers, and for whom.',
   empty: { title: 'No outbound grants yet', text: 'A client needs a grant to call an API behind an external server for people who sign in here.' },
   include,
-  recordInclude: include,
   columns: [
     { label: terms.client, value: (record, _view, { included }) => text(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')) },
     { label: 'External server', value: (record, _view, { included }) => text(includedRecord(record, 'external_server', included)?.attributes['name']) },
@@ -74,7 +73,7 @@ export const outboundGrantsPresentation: Presentation = {
     `${words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client'))} → ${words(includedRecord(record, 'external_server', included)?.attributes['name'] ?? 'External server')}`,
   state: statusOf,
   summary: (record, { now }, included) => {
-    const { attributes: a, id } = record;
+    const { attributes: a } = record;
     return [
       { label: terms.client, value: named(record, 'client', 'name', 'clients', included) },
       { label: 'External server', value: named(record, 'external_server', 'name', 'external_servers', included) },
@@ -85,7 +84,6 @@ export const outboundGrantsPresentation: Presentation = {
       { label: terms.required_authentication_context, value: text(acrLabel(a['required_acr'])) },
       { label: terms.maximum_authentication_age, value: duration(a['max_authentication_age'], terms.the_session) },
       { label: terms.created, value: time(a['created_at'], now) },
-      { label: terms.id, value: code(id, true) },
     ];
   },
   fields,

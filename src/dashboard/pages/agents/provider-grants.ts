@@ -3,7 +3,7 @@ import type { ResourceObject } from '../../../management/documents.js';
 import { clientChoices, connectionChoices, statusField } from '../../parts/forms/choices.js';
 import { includedRecord, relatedId } from '../../parts/records/objects.js';
 import { recordPath, type FieldSpec, type Presentation } from '../../parts/records/presentation.js';
-import { code, link, state, tags, text, time, words } from '../../parts/values.js';
+import { link, state, tags, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
 const fields: readonly FieldSpec[] = [
@@ -48,7 +48,6 @@ export const providerGrantsPresentation: Presentation = {
     text: 'A client needs a grant to call the API of a provider for people who have an account there.',
   },
   include: 'client,connection',
-  recordInclude: 'client,connection',
   columns: [
     { label: terms.client, value: (record, _view, { included }) => text(named(record, 'client', 'name', included)) },
     { label: terms.connection, value: (record, _view, { included }) => text(named(record, 'connection', 'display_name', included)) },
@@ -69,7 +68,6 @@ export const providerGrantsPresentation: Presentation = {
     { label: terms.connection, value: linked(record, 'connection', 'connections', 'display_name', included) },
     { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
     { label: terms.created, value: time(record.attributes['created_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   fields,
   create: { label: 'Create provider grant', title: 'Let a client call a provider’s API for people', guarded: true },

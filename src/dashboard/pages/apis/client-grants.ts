@@ -39,7 +39,6 @@ export const clientGrantsPresentation: Presentation = {
     text: 'A service that calls your API on its own behalf needs a grant. So does an application that requests Management API permissions from people.',
   },
   include: 'client,api_resource',
-  recordInclude: 'client,api_resource',
   columns: [
     {
       label: terms.client,
@@ -71,7 +70,6 @@ export const clientGrantsPresentation: Presentation = {
       { label: terms.assertions, value: text(record.attributes['assertions'] === true ? terms.allowed : terms.refused) },
       { label: 'Subject audiences', value: lines(record.attributes['subject_audiences']) },
       { label: terms.created, value: time(record.attributes['created_at'], now) },
-      { label: terms.id, value: code(record.id, true) },
     ];
   },
   fields: [

@@ -43,7 +43,6 @@ export const organizationDomainsPresentation: Presentation = {
     text: 'Add the domain of the organization’s addresses, such as acme.com. A DNS record proves that it’s theirs.',
   },
   include: 'organization,connection',
-  recordInclude: 'organization,connection',
   columns: [
     { label: terms.domain, sort: 'domain', value: (record) => text(record.attributes['domain']) },
     { label: terms.organization, value: (record, _view, { included }) => organizationOf(record, included) },
@@ -67,7 +66,6 @@ export const organizationDomainsPresentation: Presentation = {
       ? []
       : [{ label: terms.dns_record_missing_since, value: time(record.attributes['missing_since'], now) }]),
     { label: terms.added, value: time(record.attributes['created_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   more: async (_view, record) => [dnsRecords(record)],
   fields: [

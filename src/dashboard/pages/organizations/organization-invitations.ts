@@ -2,7 +2,7 @@ import { clientChoices, organizationChoices, organizationRoleChoices } from '../
 import { recordPath, type Presentation } from '../../parts/records/presentation.js';
 import { includedRecord, relatedIds } from '../../parts/records/objects.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { code, link, quiet, statusStates, tags, text, time, words } from '../../parts/values.js';
+import { link, quiet, statusStates, tags, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 import { organizationOf } from './organization-domains.js';
 
@@ -61,7 +61,6 @@ export const organizationInvitationsPresentation: Presentation = {
     { label: terms.leads_to, value: clientOf(record, included) },
     { label: 'Sent', value: time(record.attributes['sent_at'], now) },
     { label: terms.expires, value: time(record.attributes['expires_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   fields: [
     { name: 'organization', label: terms.organization, relationship: 'one', on: 'create', choices: organizationChoices },

@@ -44,7 +44,6 @@ export const organizationMembershipsPresentation: Presentation = {
   lead: 'Who belongs to which organization, with the roles they have there.',
   empty: { title: 'No members yet', text: 'Invite people, or let them in when they sign in through the organization’s connection.' },
   include: 'user,organization,roles',
-  recordInclude: 'user,organization,roles',
   columns: [
     // The row itself leads to the membership: a link in it would be one in another.
     { label: terms.user, value: (record, _view, { included }) => text(nameOf(record, included)) },
@@ -67,7 +66,6 @@ export const organizationMembershipsPresentation: Presentation = {
     { label: terms.roles, value: tags(rolesOf(record, included), 100) },
     { label: 'Joined by', value: sourceOf(record) },
     { label: 'Since', value: time(record.attributes['created_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   fields: [
     { name: 'organization', label: terms.organization, relationship: 'one', on: 'create', choices: organizationChoices },

@@ -2,7 +2,7 @@ import { organizationChoices } from '../../parts/forms/choices.js';
 import { recordPath, type Presentation } from '../../parts/records/presentation.js';
 import { includedRecord } from '../../parts/records/objects.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { code, link, quiet, statusStates, tags, time, words } from '../../parts/values.js';
+import { link, quiet, statusStates, tags, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 import { organizationOf } from './organization-domains.js';
 
@@ -63,7 +63,6 @@ export const setupLinksPresentation: Presentation = {
     { label: 'Finished', value: time(record.attributes['finished_at'], now) },
     { label: terms.expires, value: time(record.attributes['expires_at'], now) },
     { label: terms.created, value: time(record.attributes['created_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   fields: [
     { name: 'organization', label: terms.organization, relationship: 'one', on: 'create', choices: organizationChoices },

@@ -125,7 +125,6 @@ export const pageTextsPresentation: Presentation = {
     { label: 'Key', value: code(keyOf(record), true) },
     { label: terms.changed, value: time(record.attributes['updated_at'], now) },
     { label: terms.created, value: time(record.attributes['created_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   fields: fieldsFor('login.title', 'en'),
   createFields: (req) => {

@@ -58,7 +58,6 @@ export const authenticatorsPresentation: Presentation = {
     text: 'People add passkeys and authenticator apps in their account. Import them from another system with the Management API or the command line.',
   },
   include: 'user',
-  recordInclude: 'user',
   columns: [
     {
       label: 'Method',
@@ -100,7 +99,6 @@ export const authenticatorsPresentation: Presentation = {
       { label: terms.last_used, value: lastUsed(record, now) },
       { label: terms.added, value: time(a['created_at'], now) },
       ...(a['expires_at'] === null ? [] : [{ label: terms.expires, value: time(a['expires_at'], now) }]),
-      { label: terms.id, value: code(record.id, true) },
     ];
   },
   fields: [

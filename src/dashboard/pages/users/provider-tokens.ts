@@ -3,7 +3,7 @@ import { includedRecord, relatedId } from '../../parts/records/objects.js';
 import type { Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import type { Value } from '../../parts/page-parts.js';
-import { code, state, tags, text, time, words } from '../../parts/values.js';
+import { state, tags, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 import { linkedRecord, userColumn } from './user-links.js';
 
@@ -20,7 +20,6 @@ export const providerTokensPresentation: Presentation = {
   lead: 'What clients have of people’s accounts at providers. The tokens themselves are never shown.',
   empty: { title: 'No provider tokens yet', text: 'One appears when a person allows a client with a provider grant.' },
   include: 'user,client,connection',
-  recordInclude: 'user,client,connection',
   columns: [
     { label: terms.client, value: (record, _view, { included }) => text(clientOf(record, included)) },
     {
@@ -46,7 +45,6 @@ export const providerTokensPresentation: Presentation = {
     { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
     { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
     { label: terms.last_used, value: time(record.attributes['last_used_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   actions: {
     revoke: {

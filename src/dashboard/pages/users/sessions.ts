@@ -70,7 +70,6 @@ export const sessionsPresentation: Presentation = {
         ? []
         : [{ label: 'Revoked', value: stack(time(a['revoked_at'], now), quiet(words(a['revoke_reason'] ?? ''))) }]),
       { label: terms.clients, value: tags(included.filter((one) => one.type === 'client').map((one) => one.attributes['name'])) },
-      { label: terms.id, value: code(record.id, true) },
     ];
   },
   actions: {

@@ -42,7 +42,6 @@ export const identitiesPresentation: Presentation = {
   lead: 'Accounts at other providers that people sign in with. Created when people sign in through a connection.',
   empty: { title: 'No connected accounts yet', text: 'One appears when someone signs in through a connection.' },
   include: 'user,connection',
-  recordInclude: 'user,connection',
   columns: [
     { label: terms.account, value: ({ attributes: a }) => text(a['email'] ?? a['subject']) },
     {
@@ -75,7 +74,6 @@ export const identitiesPresentation: Presentation = {
     { label: 'Link', value: linkState(record) },
     { label: terms.last_used, value: time(record.attributes['last_login_at'], now) },
     { label: 'Connected', value: time(record.attributes['created_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   remove: {
     label: 'Unlink account',
@@ -92,7 +90,6 @@ export const consentsPresentation: Presentation = {
   lead: 'The access that people gave to applications.',
   empty: { title: 'No consents yet', text: 'Consents appear when people allow an application that isn’t first-party.' },
   include: 'user,client',
-  recordInclude: 'user,client',
   columns: [
     {
       label: terms.client,
@@ -112,7 +109,6 @@ export const consentsPresentation: Presentation = {
     { label: 'Scopes by API', value: json(record.attributes['resource_scopes']) },
     { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
     { label: terms.changed, value: time(record.attributes['updated_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   remove: {
     label: 'Withdraw consent',
@@ -140,7 +136,6 @@ export const authorizationsPresentation: Presentation = {
   lead: 'The clients that act for people, whoever allowed it: by consent, as first-party clients, by token exchange or by identity assertions.',
   empty: { title: 'No authorizations yet', text: 'Authorizations appear when a client gets tokens for a person.' },
   include: 'user,client',
-  recordInclude: 'user,client',
   columns: [
     {
       label: terms.client,
@@ -173,7 +168,6 @@ export const authorizationsPresentation: Presentation = {
     { label: terms.last_used, value: time(record.attributes['last_used_at'], now) },
     { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
     ...(record.attributes['blocked_at'] === null ? [] : [{ label: 'Blocked since', value: time(record.attributes['blocked_at'], now) }]),
-    { label: terms.id, value: code(record.id, true) },
   ],
   actions: {
     revoke: {

@@ -100,7 +100,7 @@ export const trustedIssuersPresentation: Presentation = {
   name: (record) => words(record.attributes['name']),
   state: issuerState,
   more: credentialsOf,
-  summary: ({ attributes: a, id }, { now }) => [
+  summary: ({ attributes: a }, { now }) => [
     { label: terms.issuer, value: code(a['issuer'], true) },
     { label: 'Keys', value: a['jwks'] === null ? keysOf(a['jwks_uri']) : json(a['jwks']) },
     ...(a['last_error'] === null
@@ -112,7 +112,6 @@ export const trustedIssuersPresentation: Presentation = {
           },
         ]),
     { label: terms.created, value: time(a['created_at'], now) },
-    { label: terms.id, value: code(id, true) },
   ],
   fields: issuerFields(platforms['other'] as Platform, false),
   createFields: (req) => issuerFields(platformOf(req), true),
@@ -156,7 +155,6 @@ export const federatedCredentialsPresentation: Presentation = {
   lead: 'Which tokens of a trusted issuer authenticate which client.',
   empty: { title: terms.no_federated_credentials_yet, text: 'A federated credential defines the claims of your workload’s tokens.' },
   include: 'client,trusted_issuer',
-  recordInclude: 'client,trusted_issuer',
   columns: [
     {
       label: terms.client,
@@ -190,7 +188,6 @@ export const federatedCredentialsPresentation: Presentation = {
       { label: 'Audience', value: code(record.attributes['audience'], true) },
       { label: terms.claims, value: claimLines(record) },
       { label: terms.created, value: time(record.attributes['created_at'], now) },
-      { label: terms.id, value: code(record.id, true) },
     ];
   },
   fields: credentialFields(platforms['other'] as Platform),

@@ -170,11 +170,14 @@ export type ListSpec = {
 type Parts = (view: ViewContext, record: ResourceObject, included: readonly ResourceObject[]) => Promise<readonly Part[]>;
 
 export type RecordSpec = {
+  /** `include` unless given. */
   readonly recordInclude?: string;
   readonly state?: (record: ResourceObject) => Value;
   /** What it is among the things that have to work: while it doesn't, its pages say so in the place of its state. */
   readonly attention?: AttentionKind;
   readonly summary: (record: ResourceObject, view: ViewContext, included: readonly ResourceObject[]) => readonly Row[];
+  /** False: what identifies it has a row of its own, under another name. */
+  readonly showsId?: false;
   /** The summary leaves out what is empty; this leads to the form that fills it in. */
   readonly details?: string;
   /** Values that the summary leaves out until it is asked to show all, by attribute. */
