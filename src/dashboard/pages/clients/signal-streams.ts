@@ -1,4 +1,5 @@
 import { apiResourceOf } from '../../../domain/clients/clients.js';
+import { clientColumn } from '../../parts/records/linked-record.js';
 import { signalsAudience } from '../../../lib/signals-api.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import type { Value } from '../../parts/page-parts.js';
@@ -65,11 +66,7 @@ export const signalStreamsPresentation: Presentation = {
   start: makeSignalsApi,
   include: 'client',
   columns: [
-    {
-      label: terms.client,
-      value: (record, _view, { included }) =>
-        text(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
-    },
+    clientColumn,
     { label: 'Delivery', value: deliveryOf },
     { label: terms.status, value: statusOf },
     {

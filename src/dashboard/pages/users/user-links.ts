@@ -1,33 +1,16 @@
 import { clientChoices, connectionChoices } from '../../parts/forms/choices.js';
-import { recordPath, type ColumnSpec, type Presentation } from '../../parts/records/presentation.js';
+import { clientColumn, linkedName, linkedRecord, userColumn } from '../../parts/records/linked-record.js';
+import { recordPath, type Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { relatedId, includedRecord } from '../../parts/records/objects.js';
 import type { Value } from '../../parts/page-parts.js';
-import { code, json, link, nothing, stack, state, statusStates, tags, text, time, words } from '../../parts/values.js';
+import { code, json, stack, state, statusStates, tags, text, time, words } from '../../parts/values.js';
 import { named } from '../../../lib/named.js';
 import { terms } from '../../parts/words.js';
 
 const tabOf = (tab: string) => (record: ResourceObject) => {
   const user = relatedId(record, 'user');
   return user === null ? null : `${recordPath('users', user)}/${tab}`;
-};
-
-/** The record that is linked to, by its name where the reader may see it. */
-export function linkedRecord(
-  record: ResourceObject,
-  name: string,
-  path: string,
-  attribute: string,
-  included: readonly ResourceObject[],
-): Value {
-  const id = relatedId(record, name);
-  const found = includedRecord(record, name, included);
-  return found ? link(words(found.attributes[attribute]), recordPath(path, found.id)) : id === null ? nothing : code(id);
-}
-
-export const userColumn: ColumnSpec = {
-  label: terms.user,
-  value: (record, _view, { included }) => linkedRecord(record, 'user', 'users', 'email', included),
 };
 
 /** Whether the account signs its person in, or the connection has changed since. */
@@ -91,17 +74,13 @@ export const consentsPresentation: Presentation = {
   empty: { title: 'No consents yet', text: 'Consents appear when people allow an application that isn’t first-party.' },
   include: 'user,client',
   columns: [
-    {
-      label: terms.client,
-      value: (record, _view, { included }) =>
-        text(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
-    },
+    clientColumn,
     userColumn,
     { label: terms.scopes, value: (record) => tags(record.attributes['scopes'], 6) },
     { label: terms.allowed, sort: 'granted_at', value: (record, { now }) => time(record.attributes['granted_at'], now) },
   ],
   filters: [{ name: 'client', label: terms.client, choices: clientChoices }],
-  name: (record, included = []) => words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
+  name: (record, included = []) => linkedName(record, 'client', included),
   summary: (record, { now }, included) => [
     { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
     { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
@@ -157,7 +136,7 @@ export const authorizationsPresentation: Presentation = {
     { name: 'origin', label: allowedByLabel, choices: async () => Object.entries(origins).map(([value, label]) => ({ value, label })) },
     { name: 'status', label: terms.status },
   ],
-  name: (record, included = []) => words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
+  name: (record, included = []) => linkedName(record, 'client', included),
   state: authorizationState,
   summary: (record, { now }, included) => [
     { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
