@@ -9,10 +9,10 @@ import { transaction } from '../domain/context.js';
 import { blockClient, unblockClient, withdrawConsent } from '../domain/grants/authorizations.js';
 import { PageError } from '../errors.js';
 import { sessionOf } from '../http/auth/browser-session.js';
-import { csrfToken } from '../http/auth/csrf.js';
+import { formPage } from '../http/auth/csrf.js';
 import { errorMessage } from '../http/pages/error-texts.js';
 import { originOf } from '../http/pages/mail-origin.js';
-import { basePage, type PageAuthorization, type PageDetailText } from '../http/pages/pages.js';
+import type { PageAuthorization, PageDetailText } from '../http/pages/pages.js';
 import { detailText } from '../http/pages/detail-texts.js';
 import { scopeText } from '../http/pages/scope-texts.js';
 import { shownNameOf } from '../http/pages/shown-client.js';
@@ -22,7 +22,6 @@ import { queryOf, wantsJson } from '../http/request/form.js';
 import { openApprovals } from './open-approvals.js';
 import { done, isDone } from './done.js';
 
-/** The most that are listed. */
 const most = 500;
 
 /** Services that only pass calls on are nobody's to look after: whoever called them is listed. */
@@ -49,7 +48,6 @@ async function detailsOf(
   };
 }
 
-/** What each may do in words, and where. */
 async function authorizationsIn(req: Request, words: Words): Promise<PageAuthorization[]> {
   const { ctx } = req;
   const own = await listOwn(req);
@@ -89,11 +87,7 @@ export function applicationsPage(web: Web) {
     const words = wordsOf(req);
     const name = queryOf(req).get('done') ?? '';
     web.renderPage(res, 'account/applications', {
-      ...basePage(req.ctx.environment, {
-        title: words.t('applications.page_title'),
-        request_id: req.request_id,
-        csrf_token: csrfToken(req, res),
-      }),
+      ...formPage(req, res, words.t('applications.page_title')),
       authorizations: await authorizationsIn(req, words),
       notice: isDone(name) ? { tone: 'good', text: words.t(`done.${name}`) } : null,
     });

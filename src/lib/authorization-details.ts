@@ -4,7 +4,6 @@ import { holdsInvisible, holdsStack } from './plain-words.js';
 
 export const detailFieldKinds = ['text', 'number', 'money', 'date', 'choice'] as const;
 
-/** A field of a type of authorization details. */
 export type DetailField = {
   readonly name: string;
   readonly kind: (typeof detailFieldKinds)[number];
@@ -13,7 +12,6 @@ export type DetailField = {
   readonly required?: boolean | undefined;
   /** The most: members of a list, else characters of a text, the number, the amount; null or left out: as many as any has. */
   readonly max?: number | null | undefined;
-  /** Of a choice: its values. */
   readonly choices?: readonly string[] | undefined;
 };
 

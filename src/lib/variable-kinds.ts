@@ -7,7 +7,6 @@ export type RateLimit = { readonly limit: number; readonly windowSeconds: number
 export const integer = (fallback: number, min: number, max: number) =>
   z.coerce.number('must be a number').int('must be a whole number').min(min).max(max).default(fallback);
 
-/** `on` or `off`, as a boolean. */
 export const onOff = z.enum(['on', 'off'], 'must be on or off').transform((word) => word === 'on');
 
 /** `10/60`. */

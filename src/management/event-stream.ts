@@ -7,7 +7,6 @@ import { ApiError, OAuthError, PageError } from '../errors.js';
 import { feedCursor, followedTypes, nextPage, type Followed } from './feed.js';
 import { problem } from './problems.js';
 
-/** Who reads a stream, as of now. */
 export type StreamReader = { readonly ctx: Context; readonly actor: Actor };
 
 type Opening = {

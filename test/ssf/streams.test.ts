@@ -1,25 +1,22 @@
 // The streams by which clients hear of what happens (SSF 1.0 7, 8).
 import { decodeJwt } from 'jose';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import { signalEventUris } from '../../src/domain/signals/event-types.js';
 import { addSignalReceiver, type SignalReceiver } from '../support/signals.js';
 import { addUser } from '../support/data.js';
 import { authorizeCode, redeem } from '../support/oauth.js';
-import { manage, startManagedService, type Api } from '../support/management.js';
+import { manage, startManagedService } from '../support/management.js';
 import { observeStatements } from '../support/statements.js';
-import { sharedService } from '../support/shared-service.js';
+import { sharedService, shared } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService(() => startManagedService());
-let ctx: Context;
-let api: Api;
 let receiver: SignalReceiver;
 let other: SignalReceiver;
 
+const ctx = shared(() => service.context());
+const api = shared(() => manage(service.url));
 beforeAll(async () => {
-  ctx = await service.context();
-  api = await manage(service.url);
   receiver = await addSignalReceiver(service, ctx);
   other = await addSignalReceiver(service, ctx);
 });

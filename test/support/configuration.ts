@@ -137,7 +137,6 @@ export async function applied(api: Api, document: unknown, given: Given = {}): P
   return answer.body['meta'] as Document;
 }
 
-/** The environment as a document. */
 export async function exported(api: Api): Promise<Document> {
   const answer = await api.get('/config');
   expect([answer.status, answer.body['errors']]).toEqual([200, undefined]);

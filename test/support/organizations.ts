@@ -43,7 +43,6 @@ export async function addMembership(
   return membership;
 }
 
-/** A role that holds these permissions of the API resource. */
 export async function addRoleOf(
   ctx: Context,
   resource: Pick<ApiResourceRow, 'id'>,

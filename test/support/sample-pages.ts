@@ -18,7 +18,6 @@ import { wordsIn } from '../../src/http/pages/words.js';
 import type { BrandedEnvironment } from '../../src/domain/environments/branding.js';
 import { basePage, type BasePage, type PageModels } from '../../src/http/pages/pages.js';
 
-/** A page with a model that fits it. */
 export type SamplePage = { [View in keyof PageModels]: { view: View; model: PageModels[View] } }[keyof PageModels];
 
 const acme: BrandedEnvironment = {

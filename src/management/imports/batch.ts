@@ -28,7 +28,6 @@ import { ofError, ofProblem, type ImportRow, type RowProblem } from './rows.js';
 
 export type RowErrors = { readonly line: number; readonly problems: readonly RowProblem[] };
 
-/** What became of a batch. */
 export type BatchResult = ImportCounts & { readonly errors: readonly RowErrors[] };
 
 /** What the write of one row was refused for. @throws what is no refusal */

@@ -2,7 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sessionEndReasons } from '../../../src/domain/events/named-events.js';
 import { endSessions } from '../../../src/domain/sessions/sessions.js';
-import { transaction, type Context } from '../../../src/domain/context.js';
+import { transaction } from '../../../src/domain/context.js';
 import { blockClient, unblockClient } from '../../../src/domain/grants/authorizations.js';
 import type { UserRow } from '../../../src/db/tables/users.js';
 import { drain } from '../../support/outbox-queue.js';
@@ -10,21 +10,19 @@ import { signalQueue } from '../../../src/outbox/signals/loop.js';
 import { addUser } from '../../support/data.js';
 import { giveTotp } from '../../support/factors.js';
 import { allowCode, authorizeCode, claimsOf, oauthPost, redeem } from '../../support/oauth.js';
-import { manage, startManagedService, type Api } from '../../support/management.js';
-import { sharedService } from '../../support/shared-service.js';
+import { manage, startManagedService } from '../../support/management.js';
+import { sharedService, shared } from '../../support/shared-service.js';
 import { signedIn } from '../../support/signed-in.js';
 import { addSignalReceiver, type ReadSet, type SignalReceiver } from '../../support/signals.js';
 
 const service = sharedService(() => startManagedService());
-let ctx: Context;
-let api: Api;
 let receiver: SignalReceiver;
 let stream: string;
 let user: UserRow;
 
+const ctx = shared(() => service.context());
+const api = shared(() => manage(service.url));
 beforeAll(async () => {
-  ctx = await service.context();
-  api = await manage(service.url);
   receiver = await addSignalReceiver(service, ctx, { first_party: true });
   stream = await receiver.stream();
 });

@@ -56,7 +56,6 @@ export const authorizationDetailTypesPresentation: Presentation = {
   lead: 'What applications can ask people for beyond scopes, such as one payment (RFC 9396). People are asked in your words.',
   empty: { title: 'No authorization details yet', text: 'Add an API resource first, then the types of details that it understands.' },
   include: 'api_resource',
-  recordInclude: 'api_resource',
   columns: [
     { label: terms.name, sort: 'name', value: (record) => code(record.attributes['name']) },
     { label: terms.api, value: (record, _view, { included }) => text(apiOf(record, included)?.attributes['name']) },
@@ -78,7 +77,6 @@ export const authorizationDetailTypesPresentation: Presentation = {
       { label: 'Sentence', value: lines(sentenceOf(record).map(([language, sentence]) => `${language}: ${sentence}`)) },
       { label: 'Asked', value: text(a['remember'] === true ? 'Once for the same detail' : 'Every time') },
       { label: terms.created, value: time(a['created_at'], now) },
-      { label: terms.id, value: code(record.id, true) },
     ];
   },
   fields: [

@@ -115,6 +115,7 @@ export const clientsPresentation: Presentation = {
   state: clientState,
   recordInclude: 'federated_credentials,owner',
   defaults: clientDefaults,
+  showsId: false,
   summary: clientSummary,
   above: profileParts,
   sections: clientCreateSections,

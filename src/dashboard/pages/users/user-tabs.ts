@@ -78,7 +78,7 @@ async function sessionsTab(view: ViewContext, record: ResourceObject): Promise<r
 const linkedTab =
   (presentation: Presentation, nothing: [title: string, text: string]) =>
   async ({ req, now }: ViewContext, record: ResourceObject): Promise<readonly Part[]> => {
-    const include = readableIncludes(req, { path: presentation.path, recordInclude: presentation.include });
+    const include = readableIncludes(req, presentation.path, presentation.include);
     const listing = await relatedOf(req.call, 'users', record.id, presentation.path, { size: most, include });
     const columns = presentation.columns.filter(({ label }) => label !== terms.user);
     const rows = listing.records.map((one) => ({

@@ -136,7 +136,7 @@ export function listPage(render: Render, presentation: Presentation) {
       size: layout.size,
       filters: query,
       sort: state.sort,
-      include: readableIncludes(req, { path: presentation.path, recordInclude: presentation.include }),
+      include: readableIncludes(req, presentation.path, presentation.include),
       after: state.after,
       before: state.before,
     };

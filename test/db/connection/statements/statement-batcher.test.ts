@@ -1,21 +1,19 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sharedDatabase } from '../../../support/shared-service.js';
 import { createKnex, poolState, statementBatchersOf } from '../../../../src/db/connection/knex.js';
 import { createScope, run, type Short } from '../../../../src/db/scope.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/database.js';
 
-let database: TestDatabase;
 let knex: Knex;
 
+const database = sharedDatabase();
 beforeAll(async () => {
-  database = await createTestDatabase();
   knex = createKnex({ url: database.url, poolMax: 2 });
 });
 
 afterAll(async () => {
   await knex?.destroy();
-  await database?.drop();
 });
 
 /** Of a failure of the database layer, or of what the server said. */
