@@ -13174,6 +13174,10 @@ export interface components {
                 binding_message?: string | null;
                 /** @description What it asked for. */
                 scopes?: string[];
+                /** @description What it asked for beyond scopes (RFC 9396): all of it was allowed, or nothing. */
+                authorization_details?: {
+                    [key: string]: unknown;
+                }[];
                 /** @description The class that the person proved; null = it was not approved. */
                 acr?: string | null;
                 /**
@@ -24897,7 +24901,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[approval]"?: ("binding_message" | "scopes" | "acr" | "status" | "muted" | "decided_at" | "expires_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                "fields[approval]"?: ("binding_message" | "scopes" | "authorization_details" | "acr" | "status" | "muted" | "decided_at" | "expires_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -24945,7 +24949,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[approval]"?: ("binding_message" | "scopes" | "acr" | "status" | "muted" | "decided_at" | "expires_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                "fields[approval]"?: ("binding_message" | "scopes" | "authorization_details" | "acr" | "status" | "muted" | "decided_at" | "expires_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
             };
             header?: never;
             path: {
@@ -24991,7 +24995,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[approval]"?: ("binding_message" | "scopes" | "acr" | "status" | "muted" | "decided_at" | "expires_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                "fields[approval]"?: ("binding_message" | "scopes" | "authorization_details" | "acr" | "status" | "muted" | "decided_at" | "expires_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
             };
             header?: never;
             path: {
