@@ -31,8 +31,15 @@ async function questionOf(req: Request): Promise<DeviceQuestion & Pick<DeviceAut
   const word = question.organization ?? personalAccount;
   const organization_choice = await organizationChoice(ctx, client, word, sessionOf(req));
   const authorization_details = detailsStillAsked({ client, resource }, question.authorization_details, anotherCode);
-  const asked = { ...question, authorization_details, client, resource, organization_choice, organization: chosenOf(organization_choice) };
-  return onlyAllowed(asked, allowedIn(form));
+  const requested = {
+    ...question,
+    authorization_details,
+    client,
+    resource,
+    organization_choice,
+    organization: chosenOf(organization_choice),
+  };
+  return onlyAllowed(requested, allowedIn(form));
 }
 
 /** POST /device/answer (RFC 8628 3.3): the person's yes or no, which counts once. @throws {PageError} 400 */

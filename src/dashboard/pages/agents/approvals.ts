@@ -1,3 +1,4 @@
+import { aboveDetails, detailExtras, detailedSummary } from '../../parts/records/details.js';
 import { clientChoices } from '../../parts/forms/choices.js';
 import { includedRecord, relatedId } from '../../parts/records/objects.js';
 import type { Presentation } from '../../parts/records/presentation.js';
@@ -16,6 +17,19 @@ const stateOf = statusStates({
 const clientOf = (record: ResourceObject, included: readonly ResourceObject[]) =>
   words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client'));
 
+const about = 'About';
+
+const summary: Presentation['summary'] = (record, { now }, included) => [
+  { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
+  { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
+  { label: about, value: text(words(record.attributes['binding_message'])) },
+  { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
+  { label: 'Asked', value: time(record.attributes['created_at'], now) },
+  { label: 'Answered', value: time(record.attributes['decided_at'], now) },
+  { label: terms.expires, value: time(record.attributes['expires_at'], now) },
+  { label: terms.id, value: code(record.id, true) },
+];
+
 export const approvalsPresentation: Presentation = {
   path: 'approvals',
   title: 'Approvals',
@@ -28,7 +42,10 @@ export const approvalsPresentation: Presentation = {
   columns: [
     { label: terms.client, value: (record, _view, { included }) => text(clientOf(record, included)) },
     userColumn,
-    { label: 'About', value: ({ attributes: a }) => text(words(a['binding_message'])) },
+    {
+      label: about,
+      value: ({ id, attributes: a }, _view, { extras }) => aboveDetails(text(words(a['binding_message'])), extras?.get(id)),
+    },
     { label: terms.status, value: stateOf },
     { label: 'Asked', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],
@@ -38,16 +55,9 @@ export const approvalsPresentation: Presentation = {
   ],
   name: (record, included = []) => clientOf(record, included),
   state: stateOf,
-  summary: (record, { now }, included) => [
-    { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
-    { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
-    { label: 'About', value: text(words(record.attributes['binding_message'])) },
-    { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
-    { label: 'Asked', value: time(record.attributes['created_at'], now) },
-    { label: 'Answered', value: time(record.attributes['decided_at'], now) },
-    { label: terms.expires, value: time(record.attributes['expires_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
-  ],
+  extras: detailExtras,
+  summary,
+  named: detailedSummary(summary, about),
   actions: {
     cancel: {
       label: 'Cancel',

@@ -50,7 +50,7 @@ const sentenceOf = ({ attributes: a }: ResourceObject): [string, string][] => Ob
 
 export const authorizationDetailTypesPresentation: Presentation = {
   path: 'authorization_detail_types',
-  title: 'Authorization details',
+  title: terms.authorization_details,
   under: 'api_resources',
   one: 'type of authorization details',
   lead: 'What applications can ask people for beyond scopes, such as one payment (RFC 9396). People are asked in your words.',

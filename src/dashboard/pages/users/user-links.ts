@@ -1,3 +1,4 @@
+import { aboveDetails, detailExtras, detailedSummary } from '../../parts/records/details.js';
 import { clientChoices, connectionChoices } from '../../parts/forms/choices.js';
 import { recordPath, type ColumnSpec, type Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
@@ -85,6 +86,24 @@ export const identitiesPresentation: Presentation = {
   },
 };
 
+const scopesByApi = 'Scopes by API';
+
+/** What was allowed: scopes, and details below them. */
+const scopesColumn: ColumnSpec = {
+  label: terms.scopes,
+  value: (record, _view, { extras }) => aboveDetails(tags(record.attributes['scopes'], 6), extras?.get(record.id)),
+};
+
+const consentSummary: Presentation['summary'] = (record, { now }, included) => [
+  { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
+  { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
+  { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
+  { label: scopesByApi, value: json(record.attributes['resource_scopes']) },
+  { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
+  { label: terms.changed, value: time(record.attributes['updated_at'], now) },
+  { label: terms.id, value: code(record.id, true) },
+];
+
 export const consentsPresentation: Presentation = {
   path: 'consents',
   title: terms.consents,
@@ -101,20 +120,14 @@ export const consentsPresentation: Presentation = {
         text(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
     },
     userColumn,
-    { label: terms.scopes, value: (record) => tags(record.attributes['scopes'], 6) },
+    scopesColumn,
     { label: terms.allowed, sort: 'granted_at', value: (record, { now }) => time(record.attributes['granted_at'], now) },
   ],
   filters: [{ name: 'client', label: terms.client, choices: clientChoices }],
   name: (record, included = []) => words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
-  summary: (record, { now }, included) => [
-    { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
-    { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
-    { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
-    { label: 'Scopes by API', value: json(record.attributes['resource_scopes']) },
-    { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
-    { label: terms.changed, value: time(record.attributes['updated_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
-  ],
+  extras: detailExtras,
+  summary: consentSummary,
+  named: detailedSummary(consentSummary, scopesByApi),
   remove: {
     label: 'Withdraw consent',
     text: 'Everything issued to the client for this person stops working, and the client has to ask again.',
@@ -132,6 +145,18 @@ const allowedByLabel = 'Allowed by';
 const allowedBy = ({ attributes: a }: ResourceObject): Value => text(origins[words(a['origin'])]);
 const authorizationState = statusStates({ active: ['good', terms.active], blocked: ['bad', 'Blocked'] });
 const isBlocked = ({ attributes: a }: ResourceObject) => a['status'] === 'blocked';
+
+const authorizationSummary: Presentation['summary'] = (record, { now }, included) => [
+  { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
+  { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
+  { label: allowedByLabel, value: allowedBy(record) },
+  { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
+  { label: scopesByApi, value: json(record.attributes['resource_scopes']) },
+  { label: terms.last_used, value: time(record.attributes['last_used_at'], now) },
+  { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
+  ...(record.attributes['blocked_at'] === null ? [] : [{ label: 'Blocked since', value: time(record.attributes['blocked_at'], now) }]),
+  { label: terms.id, value: code(record.id, true) },
+];
 
 export const authorizationsPresentation: Presentation = {
   path: 'authorizations',
@@ -152,7 +177,7 @@ export const authorizationsPresentation: Presentation = {
       },
     },
     userColumn,
-    { label: terms.scopes, value: (record) => tags(record.attributes['scopes'], 6) },
+    scopesColumn,
     { label: allowedByLabel, value: allowedBy },
     { label: terms.status, value: authorizationState },
     { label: terms.last_used, sort: 'last_used_at', value: (record, { now }) => time(record.attributes['last_used_at'], now) },
@@ -165,17 +190,9 @@ export const authorizationsPresentation: Presentation = {
   ],
   name: (record, included = []) => words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
   state: authorizationState,
-  summary: (record, { now }, included) => [
-    { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
-    { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
-    { label: allowedByLabel, value: allowedBy(record) },
-    { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
-    { label: 'Scopes by API', value: json(record.attributes['resource_scopes']) },
-    { label: terms.last_used, value: time(record.attributes['last_used_at'], now) },
-    { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
-    ...(record.attributes['blocked_at'] === null ? [] : [{ label: 'Blocked since', value: time(record.attributes['blocked_at'], now) }]),
-    { label: terms.id, value: code(record.id, true) },
-  ],
+  extras: detailExtras,
+  summary: authorizationSummary,
+  named: detailedSummary(authorizationSummary, scopesByApi),
   actions: {
     revoke: {
       label: 'Revoke access',
