@@ -150,6 +150,7 @@ describe('a request is refused with invalid_authorization_details', () => {
     ['of a huge amount (attack 58.1782)', [{ ...payment, amount: { currency: 'EUR', amount: '9'.repeat(400) } }]],
     ['of an amount that no text says (attack 58.1782)', [{ ...payment, amount: { currency: 'EUR', amount: 1e300 } }]],
     ['of an amount beyond max', [{ ...payment, amount: { currency: 'EUR', amount: '500.01' } }]],
+    ['of an amount in another currency than that of max (attack 58.1791)', [{ ...payment, amount: { currency: 'KWD', amount: '499' } }]],
     ['of a negative amount', [{ ...payment, amount: { currency: 'EUR', amount: '-1' } }]],
     ['of no currency', [{ ...payment, amount: { currency: 'XXQ', amount: '1' } }]],
     ['of more than an amount', [{ ...payment, amount: { currency: 'EUR', amount: '1', note: 'x' } }]],

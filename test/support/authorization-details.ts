@@ -4,7 +4,7 @@ import type { DetailField } from '../../src/lib/authorization-details.js';
 import { uuidv7 } from '../../src/lib/random.js';
 
 export const paymentFields: DetailField[] = [
-  { name: 'amount', kind: 'money', required: true, max: 500 },
+  { name: 'amount', kind: 'money', required: true, max: 500, currency: 'EUR' },
   { name: 'payee', kind: 'text', required: true, max: 70 },
   { name: 'on', kind: 'date' },
 ];

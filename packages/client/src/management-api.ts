@@ -8537,7 +8537,7 @@ export interface components {
             name: string;
             /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
             remember?: boolean;
-            /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in any currency. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
+            /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in `currency`, which money with a `max` has, and which alone is taken where there is one. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
             fields: {
                 name: string;
                 /** @enum {string} */
@@ -8545,6 +8545,7 @@ export interface components {
                 list?: boolean;
                 required?: boolean;
                 max?: number | null;
+                currency?: string;
                 choices?: string[];
             }[];
             /** @description What people are asked, by language: plain text in ICU MessageFormat with a placeholder for every field. In a language that has none they read the one of the environment’s language, else another. */
@@ -8569,7 +8570,7 @@ export interface components {
         authorization_detail_type_update_attributes: {
             /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
             remember?: boolean;
-            /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in any currency. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
+            /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in `currency`, which money with a `max` has, and which alone is taken where there is one. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
             fields?: {
                 name: string;
                 /** @enum {string} */
@@ -8577,6 +8578,7 @@ export interface components {
                 list?: boolean;
                 required?: boolean;
                 max?: number | null;
+                currency?: string;
                 choices?: string[];
             }[];
             /** @description What people are asked, by language: plain text in ICU MessageFormat with a placeholder for every field. In a language that has none they read the one of the environment’s language, else another. */
@@ -15273,7 +15275,7 @@ export interface components {
                 name?: string;
                 /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
                 remember?: boolean;
-                /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in any currency. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
+                /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in `currency`, which money with a `max` has, and which alone is taken where there is one. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
                 fields?: {
                     name: string;
                     /** @enum {string} */
@@ -15281,6 +15283,7 @@ export interface components {
                     list?: boolean;
                     required?: boolean;
                     max?: number | null;
+                    currency?: string;
                     choices?: string[];
                 }[];
                 /** @description What people are asked, by language: plain text in ICU MessageFormat with a placeholder for every field. In a language that has none they read the one of the environment’s language, else another. */
