@@ -3,7 +3,7 @@ import * as client from 'openid-client';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { deleteDetailType, updateDetailType } from '../../src/db/tables/authorization_detail_types.js';
 import type { UserRow } from '../../src/db/tables/users.js';
-import { approvalPathIn, asking, askFor, askOf, decide, freshlySignedIn, pollApproval } from '../support/approvals.js';
+import { approvalPathIn, asking, askOf, decide, freshlySignedIn, pollApproval } from '../support/approvals.js';
 import { accounts, addType, paymentFields, paymentSentence } from '../support/authorization-details.js';
 import { csrfOf, type Browser } from '../support/browser.js';
 import { addClient, addResource, addUser, type TestClient } from '../support/data.js';
