@@ -28,6 +28,8 @@ describe('the actors of an assertion', () => {
       const act = { iss: issuer(), ...robot, act: planner };
       if (token_format === 'jwt') expect(claimsOf(body.access_token)['act']).toEqual(act);
       expect(await introspect(body.access_token)).toMatchObject({ active: true, act, scope: 'read' });
+      const plain = (await redeem({ act: { sub: 'broker' } })).body.access_token;
+      expect(await introspect(plain)).toMatchObject({ active: true, act: { iss: issuer(), sub: 'broker' } });
     }
     await setApi({ token_format: 'jwt' });
   });
