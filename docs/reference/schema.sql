@@ -96,6 +96,7 @@ create table approvals (
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  authorization_details jsonb,
   constraint approvals_check CHECK (((decision IS NULL) = (decided_at IS NULL))),
   constraint approvals_decision_check CHECK ((decision = ANY (ARRAY['approved'::text, 'refused'::text]))),
   constraint approvals_pkey PRIMARY KEY (environment_id, id),
@@ -676,6 +677,7 @@ create table device_codes (
   organization text,
   organization_id uuid,
   approval_id uuid,
+  authorization_details jsonb,
   constraint device_codes_pkey PRIMARY KEY (environment_id, digest),
   constraint device_codes_approval FOREIGN KEY (environment_id, approval_id) REFERENCES approvals(environment_id, id) ON DELETE CASCADE,
   constraint device_codes_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE

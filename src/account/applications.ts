@@ -1,9 +1,7 @@
 import type { Request, Response } from 'express';
 import { listApiResourceNames } from '../db/tables/api_resources.js';
 import { listAuthorizationsOfUser, type AuthorizationWithClient } from '../db/tables/authorizations.js';
-import { listDetailTypesOfNames } from '../db/tables/authorization_detail_types.js';
 import { listDescribedScopes } from '../db/tables/permissions.js';
-import { readDetail, type Detail } from '../lib/authorization-details.js';
 import { openUrl } from '../domain/clients/initiation.js';
 import { transaction } from '../domain/context.js';
 import { blockClient, unblockClient, withdrawConsent } from '../domain/grants/authorizations.js';
@@ -12,8 +10,8 @@ import { sessionOf } from '../http/auth/browser-session.js';
 import { formPage } from '../http/auth/csrf.js';
 import { errorMessage } from '../http/pages/error-texts.js';
 import { originOf } from '../http/pages/mail-origin.js';
-import type { PageAuthorization, PageDetailText } from '../http/pages/pages.js';
-import { detailText } from '../http/pages/detail-texts.js';
+import type { PageAuthorization } from '../http/pages/pages.js';
+import { detailReader } from '../http/pages/detail-texts.js';
 import { scopeText } from '../http/pages/scope-texts.js';
 import { shownNameOf } from '../http/pages/shown-client.js';
 import { wordsIn, wordsOf, type Words } from '../http/pages/words.js';
@@ -32,22 +30,7 @@ async function listOwn(req: Request): Promise<AuthorizationWithClient[]> {
   return (await listAuthorizationsOfUser(req.ctx.scope, sessionOf(req).user_id, most)).filter(isShown);
 }
 
-/** How a detail is said in the language; null for one whose type is gone, disabled, or says something else by now. */
-async function detailsOf(
-  req: Request,
-  words: Words,
-  own: readonly AuthorizationWithClient[],
-): Promise<(detail: Detail) => PageDetailText | null> {
-  const names = [...new Set(own.flatMap(({ authorization_details }) => authorization_details.map(({ type }) => type)))];
-  const types = new Map((await listDetailTypesOfNames(req.ctx.scope, names)).map((type) => [type.name, type]));
-  return (detail) => {
-    const type = types.get(detail.type);
-    return type?.status === 'enabled' && typeof readDetail(type, detail) !== 'string'
-      ? detailText(req.ctx.environment, words, type, detail)
-      : null;
-  };
-}
-
+/** What each may do in words, and where. */
 async function authorizationsIn(req: Request, words: Words): Promise<PageAuthorization[]> {
   const { ctx } = req;
   const own = await listOwn(req);
@@ -57,7 +40,11 @@ async function authorizationsIn(req: Request, words: Words): Promise<PageAuthori
   const waiting = await openApprovals(req, words);
   const textOf = (identifier: string, name: string) =>
     scopeText(words, name, described.find((one) => one.name === name && one.identifier === identifier)?.description);
-  const details = await detailsOf(req, words, own);
+  const details = await detailReader(
+    ctx,
+    words,
+    own.flatMap(({ authorization_details }) => authorization_details),
+  );
   return own.map((one) => ({
     client_id: one.client_id,
     name: shownNameOf(words, one.client),

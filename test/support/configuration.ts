@@ -11,7 +11,11 @@ export const shopDocument: Document = {
       name: 'Orders',
       permissions: [{ name: 'orders:read' }, { name: 'orders:write', description: 'Change orders.' }],
       authorization_detail_types: [
-        { name: 'order', fields: [{ name: 'total', kind: 'money', required: true, max: 500 }], sentence: { en: 'Order for {total}' } },
+        {
+          name: 'order',
+          fields: [{ name: 'total', kind: 'money', required: true, max: 500, currency: 'EUR' }],
+          sentence: { en: 'Order for {total}' },
+        },
       ],
     },
   ],

@@ -10,7 +10,12 @@ import { holdSession } from '../sessions/sessions.js';
 
 type Decision = { readonly decision: 'approved' | 'refused'; readonly muted: boolean; readonly acr: string | null };
 
-async function record(tx: Context, { id, client_id }: AskedApproval, { session, origin }: Answerer, decision: Decision): Promise<void> {
+async function record(
+  tx: Context,
+  { id, client_id, authorization_details }: AskedApproval,
+  { session, origin }: Answerer,
+  decision: Decision,
+): Promise<void> {
   const now = tx.clock.now();
   await noteDecision(tx.scope, id, decision, now);
   const { decision: decided, muted } = decision;
@@ -19,7 +24,7 @@ async function record(tx: Context, { id, client_id }: AskedApproval, { session, 
     actor: userOf(session),
     target: { target_type: 'client', target_id: client_id },
     origin,
-    detail: { approval_id: id, decision: decided, muted },
+    detail: { approval_id: id, decision: decided, muted, ...(authorization_details && { authorization_details }) },
   });
 }
 

@@ -71,13 +71,14 @@ export function decideApproval(web: Web) {
     if (allowed && !(await mayApprove(web, req, res, question))) return;
     // Of a session that has a new token since, if the proofs came with this form.
     const answerer = { session: sessionOf(req), origin: originOf(req) };
-    const { approval, client, resource, organization_choice, scopes } = question;
+    const { approval, client, resource, organization_choice, scopes, authorization_details } = question;
     const allowing = {
       digest: approval.digest,
       client,
       resource,
       organization: chosenOf(organization_choice),
       scopes,
+      authorization_details,
       acr_values: approval.acr_values,
     };
     const answered = allowed

@@ -30,10 +30,11 @@ export async function scopeTexts(
   return all.map((one) => ({ ...one, is_repeated: all.some(({ name, text }) => name !== one.name && text === one.text) }));
 }
 
-const detailTexts = (
+/** Details in words, each with the name of its box. */
+export const detailTexts = (
   { environment }: Context,
   words: Words,
-  { resource, authorization_details }: AuthorizationRequest,
+  { resource, authorization_details }: Pick<AuthorizationRequest, 'resource' | 'authorization_details'>,
 ): ConsentPage['details'] =>
   (authorization_details ?? []).map((detail, index) => {
     const type = resource?.detail_types.get(detail.type);

@@ -1,3 +1,4 @@
+import { aboveDetails, detailExtras, detailedSummary } from '../../parts/records/details.js';
 import { clientChoices } from '../../parts/forms/choices.js';
 import { clientColumn, linkedName, linkedRecord, userColumn } from '../../parts/records/linked-record.js';
 import type { Presentation } from '../../parts/records/presentation.js';
@@ -11,6 +12,18 @@ const stateOf = statusStates({
   expired: ['quiet', 'Expired'],
 });
 
+const about = 'About';
+
+const summary: Presentation['summary'] = (record, { now }, included) => [
+  { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
+  { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
+  { label: about, value: text(words(record.attributes['binding_message'])) },
+  { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
+  { label: 'Asked', value: time(record.attributes['created_at'], now) },
+  { label: 'Answered', value: time(record.attributes['decided_at'], now) },
+  { label: terms.expires, value: time(record.attributes['expires_at'], now) },
+];
+
 export const approvalsPresentation: Presentation = {
   path: 'approvals',
   title: 'Approvals',
@@ -22,7 +35,10 @@ export const approvalsPresentation: Presentation = {
   columns: [
     clientColumn,
     userColumn,
-    { label: 'About', value: ({ attributes: a }) => text(words(a['binding_message'])) },
+    {
+      label: about,
+      value: ({ id, attributes: a }, _view, { extras }) => aboveDetails(text(words(a['binding_message'])), extras?.get(id)),
+    },
     { label: terms.status, value: stateOf },
     { label: 'Asked', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],
@@ -32,15 +48,9 @@ export const approvalsPresentation: Presentation = {
   ],
   name: (record, included = []) => linkedName(record, 'client', included),
   state: stateOf,
-  summary: (record, { now }, included) => [
-    { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
-    { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
-    { label: 'About', value: text(words(record.attributes['binding_message'])) },
-    { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
-    { label: 'Asked', value: time(record.attributes['created_at'], now) },
-    { label: 'Answered', value: time(record.attributes['decided_at'], now) },
-    { label: terms.expires, value: time(record.attributes['expires_at'], now) },
-  ],
+  extras: detailExtras,
+  summary,
+  named: detailedSummary(summary, about),
   actions: {
     cancel: {
       label: 'Cancel',

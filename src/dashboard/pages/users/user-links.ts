@@ -1,6 +1,7 @@
+import { aboveDetails, detailExtras, detailedSummary } from '../../parts/records/details.js';
 import { clientChoices, connectionChoices } from '../../parts/forms/choices.js';
 import { clientColumn, linkedName, linkedRecord, userColumn } from '../../parts/records/linked-record.js';
-import { recordPath, type Presentation } from '../../parts/records/presentation.js';
+import { recordPath, type ColumnSpec, type Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { relatedId, includedRecord } from '../../parts/records/objects.js';
 import type { Value } from '../../parts/page-parts.js';
@@ -65,6 +66,23 @@ export const identitiesPresentation: Presentation = {
   },
 };
 
+const scopesByApi = 'Scopes by API';
+
+/** What was allowed: scopes, and details below them. */
+const scopesColumn: ColumnSpec = {
+  label: terms.scopes,
+  value: (record, _view, { extras }) => aboveDetails(tags(record.attributes['scopes'], 6), extras?.get(record.id)),
+};
+
+const consentSummary: Presentation['summary'] = (record, { now }, included) => [
+  { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
+  { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
+  { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
+  { label: scopesByApi, value: json(record.attributes['resource_scopes']) },
+  { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
+  { label: terms.changed, value: time(record.attributes['updated_at'], now) },
+];
+
 export const consentsPresentation: Presentation = {
   path: 'consents',
   title: terms.consents,
@@ -76,19 +94,14 @@ export const consentsPresentation: Presentation = {
   columns: [
     clientColumn,
     userColumn,
-    { label: terms.scopes, value: (record) => tags(record.attributes['scopes'], 6) },
+    scopesColumn,
     { label: terms.allowed, sort: 'granted_at', value: (record, { now }) => time(record.attributes['granted_at'], now) },
   ],
   filters: [{ name: 'client', label: terms.client, choices: clientChoices }],
   name: (record, included = []) => linkedName(record, 'client', included),
-  summary: (record, { now }, included) => [
-    { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
-    { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
-    { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
-    { label: 'Scopes by API', value: json(record.attributes['resource_scopes']) },
-    { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
-    { label: terms.changed, value: time(record.attributes['updated_at'], now) },
-  ],
+  extras: detailExtras,
+  summary: consentSummary,
+  named: detailedSummary(consentSummary, scopesByApi),
   remove: {
     label: 'Withdraw consent',
     text: 'Everything issued to the client for this person stops working, and the client has to ask again.',
@@ -106,6 +119,17 @@ const allowedByLabel = 'Allowed by';
 const allowedBy = ({ attributes: a }: ResourceObject): Value => text(origins[words(a['origin'])]);
 const authorizationState = statusStates({ active: ['good', terms.active], blocked: ['bad', 'Blocked'] });
 const isBlocked = ({ attributes: a }: ResourceObject) => a['status'] === 'blocked';
+
+const authorizationSummary: Presentation['summary'] = (record, { now }, included) => [
+  { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
+  { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
+  { label: allowedByLabel, value: allowedBy(record) },
+  { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
+  { label: scopesByApi, value: json(record.attributes['resource_scopes']) },
+  { label: terms.last_used, value: time(record.attributes['last_used_at'], now) },
+  { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
+  ...(record.attributes['blocked_at'] === null ? [] : [{ label: 'Blocked since', value: time(record.attributes['blocked_at'], now) }]),
+];
 
 export const authorizationsPresentation: Presentation = {
   path: 'authorizations',
@@ -125,7 +149,7 @@ export const authorizationsPresentation: Presentation = {
       },
     },
     userColumn,
-    { label: terms.scopes, value: (record) => tags(record.attributes['scopes'], 6) },
+    scopesColumn,
     { label: allowedByLabel, value: allowedBy },
     { label: terms.status, value: authorizationState },
     { label: terms.last_used, sort: 'last_used_at', value: (record, { now }) => time(record.attributes['last_used_at'], now) },
@@ -138,16 +162,9 @@ export const authorizationsPresentation: Presentation = {
   ],
   name: (record, included = []) => linkedName(record, 'client', included),
   state: authorizationState,
-  summary: (record, { now }, included) => [
-    { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
-    { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
-    { label: allowedByLabel, value: allowedBy(record) },
-    { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
-    { label: 'Scopes by API', value: json(record.attributes['resource_scopes']) },
-    { label: terms.last_used, value: time(record.attributes['last_used_at'], now) },
-    { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
-    ...(record.attributes['blocked_at'] === null ? [] : [{ label: 'Blocked since', value: time(record.attributes['blocked_at'], now) }]),
-  ],
+  extras: detailExtras,
+  summary: authorizationSummary,
+  named: detailedSummary(authorizationSummary, scopesByApi),
   actions: {
     revoke: {
       label: 'Revoke access',

@@ -185,8 +185,8 @@ export type RecordSpec = {
   /** Parts above the summary: what somebody has to do about the record. */
   readonly above?: Parts;
   readonly more?: Parts;
-  /** The same for the record's own page, where they name other records. */
-  readonly named?: (view: ViewContext, record: ResourceObject) => Promise<Pick<Presentation, 'name' | 'summary' | 'more'>>;
+  /** The same for the record's own page, where they tell of other records. */
+  readonly named?: (view: ViewContext, record: ResourceObject) => Promise<Partial<Pick<Presentation, 'name' | 'summary' | 'more'>>>;
   readonly tabs?: readonly TabSpec[];
   readonly actions?: Readonly<Record<string, ActionSpec>>;
   readonly remove?: RemoveSpec;
