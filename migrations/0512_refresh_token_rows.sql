@@ -4,7 +4,7 @@
 
 -- Whoever has many tokens adds this column and builds this index before, with `create unique index concurrently`.
 alter table refresh_tokens add column if not exists id uuid;
-create unique index if not exists refresh_tokens_id on refresh_tokens (environment_id, id) where id is not null;
+create unique index if not exists refresh_tokens_id on refresh_tokens (id, environment_id) where id is not null;
 
 alter table refresh_tokens
   add column generation integer not null default 0,

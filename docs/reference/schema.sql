@@ -1588,7 +1588,7 @@ create table refresh_tokens (
   constraint refresh_tokens_pkey PRIMARY KEY (environment_id, digest)
 ) with (fillfactor=85, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX refresh_tokens_expires_at ON refresh_tokens USING btree (expires_at);
-CREATE UNIQUE INDEX refresh_tokens_id ON refresh_tokens USING btree (environment_id, id) WHERE (id IS NOT NULL);
+CREATE UNIQUE INDEX refresh_tokens_id ON refresh_tokens USING btree (id, environment_id) WHERE (id IS NOT NULL);
 CREATE INDEX refresh_tokens_user_client ON refresh_tokens USING btree (user_id, client_id, environment_id);
 
 create table registration_tokens (
