@@ -42,6 +42,7 @@ const slow = [
   // Faults: what is beside the service is away, hangs, or is killed.
   'test/faults/**',
   'test/chaos/chaos.test.ts',
+  'test/ha/moved-environment.test.ts',
   'test/db/connection/{knex,pool-bulkhead}.test.ts',
   'test/flows/database-away.test.ts',
   'test/management/creations-at-once.test.ts',
@@ -63,7 +64,7 @@ const slow = [
   'test/setup/guides.test.ts',
   // A SAML provider of another maker.
   'test/clients/saml/pysaml2.test.ts',
-  'test/programs/{backup,backup-drill,backup-embedded,migrate,rekey,upgrade}.test.ts',
+  'test/programs/{backup,backup-drill,backup-embedded,migrate,move,rekey,upgrade}.test.ts',
   // Many rows, and what is measured.
   'test/account/{hashing-cost,timing}.test.ts',
   'test/dashboard/{audit-export,slow-lists}.test.ts',

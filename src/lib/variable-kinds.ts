@@ -98,3 +98,7 @@ export const trustProxy = z
     if (text === 'on' || text === 'true') return true;
     return /^\d+$/.test(text) ? Number(text) : text;
   });
+
+export const cellName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be 1 to 63 lower-case letters, digits and hyphens');
+export const smtpAddress = z.string().regex(/^smtps?:\/\//, 'must be an smtp:// or smtps:// address');
+export const redisAddress = z.string().regex(/^rediss?:\/\//, 'must be a redis:// address');

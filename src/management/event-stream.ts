@@ -2,6 +2,7 @@ import type { Response } from 'express';
 import { readFeed, type EventRow, type FeedPage, type FeedPosition } from '../db/tables/events.js';
 import type { Actor } from '../domain/actor.js';
 import type { Context } from '../domain/context.js';
+import { findServedEnvironment } from '../domain/environments/environments.js';
 import type { EventStream, Round } from '../domain/notes/event-streams.js';
 import { ApiError, OAuthError, PageError } from '../errors.js';
 import { feedCursor, followedTypes, nextPage, type Followed } from './feed.js';
@@ -68,6 +69,7 @@ export async function openEventStream(res: Response, { reader, subject, followed
 
   const advance = async (round: Round): Promise<boolean> => {
     try {
+      if (!(await findServedEnvironment(ctx, ctx.environment.id))) return (res.end(), false);
       const now = await round(again.key, () => again.read());
       if (isFull()) {
         fullSince ??= clock.elapsed();

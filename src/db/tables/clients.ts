@@ -228,7 +228,7 @@ export async function noteClientUse(knex: Knex, uses: readonly { environment_id:
        select c.environment_id, c.id, u.at
        from unnest(?::uuid[], ?::text[], ?::timestamptz[]) as u (environment_id, id, at)
        join clients c on c.environment_id = u.environment_id and c.id = u.id
-       where c.last_used_at is null or c.last_used_at < u.at
+       where takes_writes(u.environment_id) and (c.last_used_at is null or c.last_used_at < u.at)
        order by c.environment_id, c.id for no key update of c
      )
      update clients c set last_used_at = greatest(c.last_used_at, used.at) from used where c.environment_id = used.environment_id and c.id = used.id`,

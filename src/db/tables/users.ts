@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { servedSql } from '../served.js';
 import { named } from '../../lib/named.js';
 import type { AuthenticatorKind } from './authenticators.js';
 
@@ -194,6 +195,7 @@ export async function listDueDeletions(knex: Knex, now: Date, limit: number): Pr
     .select('environment_id', 'id')
     .where('deletion_due_at', '<=', now)
     .where('status', 'active')
+    .whereRaw(servedSql('environment_id'))
     .orderBy('deletion_due_at')
     .limit(limit);
 }

@@ -24,6 +24,7 @@ export const checkIds = [
   'signal_streams',
   'clients',
   'settings',
+  'cells',
   'administrators',
   'versions',
 ] as const;

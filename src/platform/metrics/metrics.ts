@@ -106,6 +106,13 @@ function securityEventMetrics(registers: Registry[]) {
       aggregator: 'max',
       registers,
     }),
+    environmentHeld: new Gauge({
+      name: 'environment_held',
+      help: 'For how many seconds an environment that moves to another cell has been held, by its slug.',
+      labelNames: ['environment'],
+      aggregator: 'max',
+      registers,
+    }),
     logStreamLag: new Gauge({
       name: 'log_stream_lag_seconds',
       help: 'How long the oldest record that waits for a log stream has waited.',
