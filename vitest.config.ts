@@ -42,6 +42,7 @@ const slow = [
   // Faults: what is beside the service is away, hangs, or is killed.
   'test/faults/**',
   'test/chaos/chaos.test.ts',
+  'test/ha/moved-environment.test.ts',
   'test/db/connection/{knex,pool-bulkhead}.test.ts',
   'test/flows/database-away.test.ts',
   'test/management/creations-at-once.test.ts',
@@ -54,13 +55,16 @@ const slow = [
   'test/invariants/{replicas,two-processes}.test.ts',
   'test/platform/log/logger.test.ts',
   // Upgrades, backups, and what the guides say.
-  'test/db/migrations/baseline.test.ts',
-  'test/docs/{configuration,webhooks}-guide.test.ts',
-  'test/docs/dependencies.test.ts',
-  'test/packages/packed.test.ts',
+  'test/db/migrations/{baseline,migrate,migration-locks}.test.ts',
+  'test/docs/!(sso)-guide.test.ts',
+  'test/docs/{any-other-library,dependencies,exchange-guides,guides}.test.ts',
+  'test/imports/coming-from.test.ts',
+  'test/management/code-examples.test.ts',
+  'test/packages/{client-readme,packed}.test.ts',
+  'test/setup/guides.test.ts',
   // A SAML provider of another maker.
   'test/clients/saml/pysaml2.test.ts',
-  'test/programs/{backup,backup-drill,backup-embedded,migrate,rekey,upgrade}.test.ts',
+  'test/programs/{backup,backup-drill,backup-embedded,migrate,move,rekey,upgrade}.test.ts',
   // Many rows, and what is measured.
   'test/account/{hashing-cost,timing}.test.ts',
   'test/dashboard/{audit-export,slow-lists}.test.ts',

@@ -19,6 +19,7 @@ export const usage = `npm run bench -- [scenario ...] [--quick] [--rounds N] [--
        npm run bench -- --many [--quick] [--rounds N] [--json FILE]
        npm run bench -- --tail [--quick] [--seconds N] [--rate N] [--json FILE]
        npm run bench -- --commits [--quick] [--rounds N] [--json FILE]
+       npm run bench -- --scale [--quick] [--json FILE]
        npm run bench -- --start [--quick] [--rounds N] [--json FILE]
        npm run bench -- --soak MINUTES [--rate N] [--json FILE]
 
@@ -43,6 +44,7 @@ scenarios: ${compared.map(({ name }) => name).join(', ')}
   --many         a thousand environments, ten thousand clients and so on, at a tenth and at all of the number, instead
   --tail         the slowest requests at 70 % of the peak (or at --rate a second, to compare two states), and what made them slow, instead
   --commits      transactions a second without a notification, with NOTIFY inside and with one afterwards; also beside a standby 20 ms away
+  --scale        what each server does for an operation, by cells, replicas and processes, and whether it is as little as it should be
   --start        how long a start takes, and what memory, with a database that is there and on an empty directory, instead
   --soak         mixed load for so many minutes at --rate operations a second (100), and what the memory did, instead
   --profile      writes a processor profile of the product there
@@ -84,6 +86,7 @@ export function readArguments(argv: readonly string[]) {
       many: { type: 'boolean', default: false },
       tail: { type: 'boolean', default: false },
       commits: { type: 'boolean', default: false },
+      scale: { type: 'boolean', default: false },
       start: { type: 'boolean', default: false },
       soak: { type: 'string' },
       rate: { type: 'string' },
@@ -121,6 +124,8 @@ export function readArguments(argv: readonly string[]) {
     tail: values.tail,
     rate: values.rate === undefined ? null : number(values.rate, 100),
     commits: values.commits,
+    scale: values.scale,
+    quick: values.quick,
     start: values.start,
     soak: values.soak === undefined ? null : { minutes: number(values.soak, 30), perSecond: number(values.rate, 100) },
     only:

@@ -27,7 +27,8 @@ async function query<Row extends pg.QueryResultRow>(url: string, text: string): 
     .finally(() => client.end());
 }
 
-async function postmasterOf(url: string): Promise<number> {
+/** The process id of the postmaster at an address of this machine; 0 when it is on another. */
+export async function postmasterOf(url: string): Promise<number> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

@@ -4,7 +4,8 @@ import { sessionBounds } from '../src/domain/sessions/sessions.js';
 import { observeStatements } from '../test/support/statements.js';
 import { findAccessToken, findJwtStatus } from '../src/db/tables/access_tokens.js';
 import { redeemAuthorizationCode } from '../src/db/tables/authorization_codes.js';
-import { findRefreshToken, useRefreshToken } from '../src/db/tables/refresh_tokens.js';
+import { findRefreshToken } from '../src/db/tables/refresh_tokens.js';
+import { useRefreshToken } from '../src/db/tables/refreshes.js';
 import { findSessionByToken } from '../src/db/tables/sessions.js';
 import { digest } from '../src/lib/digest.js';
 import { uuidv7 } from '../src/lib/random.js';
@@ -39,12 +40,12 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
       ),
     userinfo: () => findAccessToken(ctx.scope, none, 'user', acceptedIssuers(ctx)),
     session: () => findSessionByToken(ctx.scope, none),
-    'refresh, read': () => findRefreshToken(ctx.scope, none, sessionBounds(ctx), { with_user: false }),
+    'refresh, read': () => findRefreshToken(ctx.scope, { id, generation: 1 }, sessionBounds(ctx), { with_user: false }),
     'refresh, write': () =>
       useRefreshToken(ctx.scope, {
         ...common,
-        successor_digest: none,
-        known_successors: [],
+        row: { id, generation: 1 },
+        successor: { id, digest: none },
         next_expires_at: later,
         access_token_format: 'opaque',
         access_token_lifetime: 60,
@@ -63,7 +64,7 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
         organization: null,
         issuer: '',
         session_bounds: sessionBounds(ctx),
-        refresh_token_digest: null,
+        refresh: null,
         refresh_expires_at: later,
         grant_expires_at: later,
         with_user: false,

@@ -60,10 +60,10 @@ const tables: readonly Filled[] = [
     table: 'refresh_tokens',
     share: 1,
     sql: `insert into refresh_tokens (environment_id, digest, grant_id, client_id, user_id, session_id, scope, auth_time, issued_at, expires_at,
-            grant_expires_at, rotated_at)
+            grant_expires_at, id, generation)
           select $1, ${digestOf('refresh')}, md5('grant ' || n)::uuid, 'bench-public', ${userOf(scattered)}, ${sessionId}, 'openid email offline_access',
             ${sessionAt}, ${sessionAt}, $5::timestamptz + interval '1 day' + n::float8 / $4::bigint * interval '30 days',
-            $5::timestamptz + interval '90 days', case when n % 2 = 1 then ${sessionAt} + interval '1 hour' end
+            $5::timestamptz + interval '90 days', md5('refresh row ' || n)::uuid, 1
           from ${numbers}`,
   },
   {
@@ -172,7 +172,7 @@ export async function readIndexes(url: string): Promise<void> {
   await client.query('set enable_seqscan = off; set enable_bitmapscan = off');
   for (const [table, column] of [
     ['access_tokens', 'digest'],
-    ['refresh_tokens', 'digest'],
+    ['refresh_tokens', 'id'],
     ['sessions', 'token_digest'],
     ['users', 'id'],
     ['sessions', 'id'],

@@ -1,11 +1,12 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Context } from '../src/domain/context.js';
 import { acceptedIssuers } from '../src/domain/environment.js';
 import { sessionBounds } from '../src/domain/sessions/sessions.js';
 import { findAccessToken, findJwtStatus } from '../src/db/tables/access_tokens.js';
 import { insertAuthorizationCode, redeemAuthorizationCode } from '../src/db/tables/authorization_codes.js';
 import { insertClientAccessToken } from '../src/db/tables/client_tokens.js';
-import { findRefreshToken, useRefreshToken } from '../src/db/tables/refresh_tokens.js';
+import { findRefreshToken } from '../src/db/tables/refresh_tokens.js';
+import { useRefreshToken } from '../src/db/tables/refreshes.js';
 import { findSessionByToken } from '../src/db/tables/sessions.js';
 import { digest } from '../src/lib/digest.js';
 import { randomToken, uuidv7 } from '../src/lib/random.js';
@@ -63,20 +64,21 @@ function insertToken(ctx: Context) {
   });
 }
 
-/** @returns the successor's digest */
-async function refresh(ctx: Context, token: Buffer): Promise<Buffer | null> {
+/** Rotates the token of the row; those of people who are blocked are left alone. */
+async function refresh(ctx: Context, id: string): Promise<void> {
   const { now, ...ids } = times(ctx);
-  const state = found(await findRefreshToken(ctx.scope, token, sessionBounds(ctx), { with_user: false }), 'the refresh token');
-  if (state.problem === 'user') return null;
+  const state = found(
+    await findRefreshToken(ctx.scope, { id, generation: 1 }, sessionBounds(ctx), { with_user: false }),
+    'the refresh token',
+  );
+  if (state.problem === 'user') return;
   if (state.problem !== null) throw new Error(`the refresh token is ${state.problem}`);
-  const successor_digest = digest(randomToken('rt_'));
   const used = await useRefreshToken(ctx.scope, {
     ...ids,
     ...nothing,
-    digest: token,
+    row: { id, generation: state.generation },
     now,
-    successor_digest,
-    known_successors: [],
+    successor: { id, digest: digest(randomToken('rt_')) },
     next_expires_at: new Date(now.getTime() + 30 * day),
     access_token_format: 'opaque',
     access_token_digest: digest(randomToken('at_')),
@@ -85,7 +87,6 @@ async function refresh(ctx: Context, token: Buffer): Promise<Buffer | null> {
     audience,
   });
   found(used, 'the refresh token');
-  return successor_digest;
 }
 
 async function code(ctx: Context, person: Person) {
@@ -128,7 +129,7 @@ async function code(ctx: Context, person: Person) {
     issuer: 'https://issuer.bench.example',
     session_bounds: sessionBounds(ctx),
     access_token_digest: digest(randomToken('at_')),
-    refresh_token_digest: digest(randomToken('rt_')),
+    refresh: { id: randomUUID(), digest: digest(randomToken('rt_')) },
     refresh_expires_at: new Date(now.getTime() + 30 * day),
     grant_expires_at: new Date(now.getTime() + 90 * day),
     with_user: false,
@@ -147,9 +148,8 @@ export async function hotOperations(ctx: Context, size: number): Promise<HotOper
   const anybody = () => people[Math.floor(Math.random() * people.length)] as Person;
   const token = () => digest(`token ${any()}`);
   const issuers = acceptedIssuers(ctx);
-  // Those with an even number have not been used; each once, then their successors.
-  const successors = [...new Set(used.map((n) => n - (n % 2)))].map((n) => digest(`refresh ${n}`));
-  const unused = () => successors.shift() as Buffer;
+  // One after the other, so that no two uses wait for one row.
+  const rows = [...new Set(used)].map((n) => createHash('md5').update(`refresh row ${n}`).digest('hex'));
   return [
     {
       name: 'introspection, opaque',
@@ -173,8 +173,9 @@ export async function hotOperations(ctx: Context, size: number): Promise<HotOper
     {
       name: 'refresh, read and rotated',
       async run() {
-        const successor = await refresh(ctx, unused());
-        if (successor) successors.push(successor);
+        const row = rows.shift() as string;
+        await refresh(ctx, row);
+        rows.push(row);
       },
     },
   ];

@@ -21,6 +21,7 @@ import { measureReplicas, replicasText } from './replicas.js';
 import { soak, soakText } from './soak.js';
 import { manager } from './soak-mix.js';
 import { measureTail, tailText } from './tail.js';
+import { measureScale, scaleText } from './scale.js';
 import { measureStarts, startsText } from './start.js';
 import { measureWorkers, workersText } from './workers.js';
 import { measurePages } from './pages.js';
@@ -155,6 +156,10 @@ async function runInstead(asked: ReturnType<typeof readArguments>, server: Bench
   if (asked.commits) {
     const commits = await measureCommits(asked.plan.rounds);
     return tell('commits', commitsText(commits), { commits });
+  }
+  if (asked.scale) {
+    const scale = await measureScale(asked.quick, log, (end) => void endings.push(end));
+    return tell('scale', scaleText(scale), { scale });
   }
   if (asked.start) {
     const starts = await measureStarts(server, asked.plan.rounds, log);

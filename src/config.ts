@@ -7,6 +7,7 @@ import { earlierKeyProblem, randomKeyProblem } from './lib/random-key.js';
 import { contradictionsOf, isOwnMachine, namesLoopback } from './lib/variable-contradictions.js';
 import { fileVariable, withFiles, withPassword, type ResolvedVariables } from './lib/variable-files.js';
 import {
+  cellName,
   collectorUrl,
   fraction,
   integer,
@@ -16,8 +17,10 @@ import {
   publicRangeUrl,
   rangeUrl,
   rateLimit,
+  redisAddress,
   sampler,
   securityContact,
+  smtpAddress,
   sound,
   trustProxy,
 } from './lib/variable-kinds.js';
@@ -61,10 +64,7 @@ const variables = z.object({
     .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
     .optional(),
   MANAGEMENT_CLIENT_SECRET: z.string().min(16, 'must have at least 16 characters').optional(),
-  SMTP_URL: z
-    .string()
-    .regex(/^smtps?:\/\//, 'must be an smtp:// or smtps:// address')
-    .optional(),
+  SMTP_URL: smtpAddress.optional(),
   EMAIL_FROM: z.string().default('no-reply@localhost'),
   DEV_MAILBOX: z.enum(['local', 'on', 'off'], 'must be local, on or off').default('local'),
   TRUST_PROXY: trustProxy.default(false),
@@ -76,15 +76,13 @@ const variables = z.object({
   RATE_LIMIT_SCIM: rateLimit('1500/60'),
   RATE_LIMIT_ASSERTIONS: rateLimit('60/60'),
   RATE_LIMIT_STORE: z.enum(['postgres', 'redis', 'memory']).default('postgres'),
-  REDIS_URL: z
-    .string()
-    .regex(/^rediss?:\/\//, 'must be a redis:// address')
-    .optional(),
+  REDIS_URL: redisAddress.optional(),
   WEB_CONCURRENCY: z
     .string()
     .regex(/^(auto|[1-9]\d{0,2})$/, 'must be a number of processes or auto')
     .default('1')
     .transform((text) => (text === 'auto' ? availableParallelism() : Number(text))),
+  CELL: cellName.optional(),
   BACKGROUND_WORK: z.enum(['on', 'off', 'only'], 'must be on, off or only').default('on'),
   SHUTDOWN_DELAY_MS: integer(0, 0, 60_000),
   ALLOW_PRIVATE_NETWORK: onOff.optional(),
@@ -218,6 +216,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     trustProxy: v.TRUST_PROXY,
     rateLimits: rateLimitsOf(v),
     webConcurrency: v.WEB_CONCURRENCY,
+    /** The name of the cell whose environments are here: a host that is none of theirs is refused. Null: it is the default environment's. */
+    cell: v.CELL ?? null,
     /** Whether this process sends and tidies what requests leave behind: beside them (`on`), not at all (`off`), or instead of them (`only`). */
     backgroundWork: v.BACKGROUND_WORK,
     /** Milliseconds for which a stopping process still answers requests while /readyz says 503, so that its load balancer takes it out. */

@@ -110,7 +110,7 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   // A question is stored with what its client waits with, and ends with it.
   approvals: ['device_codes'],
   device_redemptions: ['device_codes', 'access_tokens', 'refresh_tokens', 'session_clients'],
-  refresh_tokens: ['access_tokens', 'authorizations'],
+  refreshes: ['refresh_tokens', 'access_tokens', 'authorizations'],
   // What goes with the rows of a partition, by the ids of that.
   partitioned: ['event_retention', 'webhook_deliveries'],
   // What clients' own tokens are stored with: the other side of access_tokens.

@@ -103,7 +103,7 @@ async function seed(ctx: Context): Promise<string> {
 }
 
 /** The service itself, further open to the bench: its context, how long it took to start, and further processes on its database. */
-export type Product = Target & { readonly ctx: Context; readonly started: Started; replica(): Promise<Target> };
+export type Product = Target & { readonly ctx: Context; readonly started: Started; replica(env?: Record<string, string>): Promise<Target> };
 
 const paths: Target['paths'] = {
   token: '/oauth/token',
@@ -170,9 +170,10 @@ export async function startProduct(options: {
     ...target(started.pid, port),
     ctx,
     started,
-    async replica() {
+    async replica(more = {}) {
       const own = await freePort();
-      return target((await start({ ...env, PORT: String(own) })).pid, own);
+      const replica = await start({ ...env, ...more, PORT: String(own) });
+      return { ...target(replica.pid, own), stop: () => endProcess(replica.process) };
     },
   };
 }

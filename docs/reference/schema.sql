@@ -96,6 +96,7 @@ create table approvals (
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  authorization_details jsonb,
   constraint approvals_check CHECK (((decision IS NULL) = (decided_at IS NULL))),
   constraint approvals_decision_check CHECK ((decision = ANY (ARRAY['approved'::text, 'refused'::text]))),
   constraint approvals_pkey PRIMARY KEY (environment_id, id),
@@ -676,6 +677,7 @@ create table device_codes (
   organization text,
   organization_id uuid,
   approval_id uuid,
+  authorization_details jsonb,
   constraint device_codes_pkey PRIMARY KEY (environment_id, digest),
   constraint device_codes_approval FOREIGN KEY (environment_id, approval_id) REFERENCES approvals(environment_id, id) ON DELETE CASCADE,
   constraint device_codes_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
@@ -832,6 +834,8 @@ create table environments (
   unused_authorization_lifetime integer,
   approval_lifetime integer not null default 600,
   approval_confirmation text not null default 'fresh'::text,
+  held_at timestamp with time zone,
+  moved_at timestamp with time zone,
   constraint environments_approval_confirmation_check CHECK ((approval_confirmation = ANY (ARRAY['fresh'::text, 'session'::text]))),
   constraint environments_approval_lifetime_check CHECK (((approval_lifetime >= 30) AND (approval_lifetime <= 86400))),
   constraint environments_breached_passwords_check CHECK ((breached_passwords = ANY (ARRAY['refuse'::text, 'off'::text]))),
@@ -849,6 +853,7 @@ create table environments (
   constraint environments_unused_client_lifetime_check CHECK ((unused_client_lifetime > 0))
 ) with ();
 CREATE UNIQUE INDEX environments_default ON environments USING btree (is_default) WHERE is_default;
+CREATE INDEX environments_held ON environments USING btree (id) WHERE (held_at IS NOT NULL);
 CREATE TRIGGER environments_changed AFTER INSERT OR DELETE OR UPDATE ON environments FOR EACH ROW EXECUTE FUNCTION note_change();
 CREATE TRIGGER environments_client_registration BEFORE INSERT OR UPDATE ON environments FOR EACH ROW EXECUTE FUNCTION sync_client_registration();
 CREATE TRIGGER environments_document_clients_fed AFTER UPDATE OF client_id_metadata_documents, client_id_metadata_hosts ON environments FOR EACH ROW WHEN (((old.client_id_metadata_documents IS DISTINCT FROM new.client_id_metadata_documents) OR (old.client_id_metadata_hosts IS DISTINCT FROM new.client_id_metadata_hosts))) EXECUTE FUNCTION feed_document_clients();
@@ -1578,9 +1583,15 @@ create table refresh_tokens (
   jkt text,
   organization_id uuid,
   authorization_details jsonb,
+  id uuid,
+  generation integer not null default 0,
+  previous_digest bytea,
+  rotations timestamp with time zone[] not null default '{}'::timestamp with time zone[],
+  bound_from integer,
   constraint refresh_tokens_pkey PRIMARY KEY (environment_id, digest)
 ) with (fillfactor=85, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX refresh_tokens_expires_at ON refresh_tokens USING btree (expires_at);
+CREATE UNIQUE INDEX refresh_tokens_id ON refresh_tokens USING btree (id, environment_id) WHERE (id IS NOT NULL);
 CREATE INDEX refresh_tokens_user_client ON refresh_tokens USING btree (user_id, client_id, environment_id);
 
 create table registration_tokens (
@@ -2603,6 +2614,14 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION held_environments()
+ RETURNS uuid[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(array_agg(id), '{}') from environments where held_at is not null
+$function$;
+
 CREATE OR REPLACE FUNCTION is_member(in_environment uuid, of_organization uuid, member uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -2671,7 +2690,8 @@ begin
   return query
     with wanted as (
       select w.environment_id, w.webhook_id, w.due_at, w.room, w.i::integer as place
-      from unnest(environments, webhooks_wanted, since, rooms) with ordinality as w (environment_id, webhook_id, due_at, room, i)),
+      from unnest(environments, webhooks_wanted, since, rooms) with ordinality as w (environment_id, webhook_id, due_at, room, i)
+      where w.environment_id <> all ((select held_environments())::uuid[])),
     picked as materialized (
       select q.row, w.place from wanted w cross join lateral (
         select q.ctid as row from webhook_queue q
@@ -2748,7 +2768,8 @@ CREATE OR REPLACE FUNCTION next_due_webhook_delivery()
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 begin
-  return (select q.next_attempt_at from webhook_queue q where q.next_attempt_at > now() order by q.next_attempt_at, q.delivery_id limit 1);
+  return (select q.next_attempt_at from webhook_queue q where q.next_attempt_at > now() and q.environment_id <> all ((select held_environments())::uuid[])
+    order by q.next_attempt_at, q.delivery_id limit 1);
 end
 $function$;
 
@@ -2945,9 +2966,10 @@ AS $function$
 declare
   last bigint;
   here text;
+  held constant uuid[] := held_environments();
 begin
   numbered := 0;
-  if exists (select from events where position is null and seq is not null)
+  if exists (select from events where position is null and seq is not null and environment_id <> all (held))
     and pg_try_advisory_xact_lock(hashtextextended('event_feed', 0)) then
     here := format('%s/%s/%s', (select system_identifier from pg_control_system()), left(pg_walfile_name(pg_current_wal_lsn()), 8),
       (select oid from pg_database where datname = current_database()));
@@ -2958,7 +2980,7 @@ begin
     update events e set position = last + n.number
     from (
       select u.environment_id, u.id, row_number() over (order by u.seq) as number
-      from (select environment_id, id, seq from events where position is null and seq is not null order by seq limit most) u) n
+      from (select environment_id, id, seq from events where position is null and seq is not null and environment_id <> all (held) order by seq limit most) u) n
     where e.environment_id = n.environment_id and e.id = n.id;
     get diagnostics numbered = row_count;
     update event_feed set position = last + numbered;
@@ -2966,7 +2988,7 @@ begin
       perform notify_after_commit('outbox', 'event_streams');
     end if;
   end if;
-  select count(*) into unnumbered from (select from events where position is null and seq is not null limit 100000) u;
+  select count(*) into unnumbered from (select from events where position is null and seq is not null and environment_id <> all (held) limit 100000) u;
 end
 $function$;
 
@@ -2981,7 +3003,7 @@ CREATE OR REPLACE FUNCTION oldest_due_webhook_delivery()
 AS $function$
 begin
   return (select q.next_attempt_at from webhook_queue q
-          where q.next_attempt_at <= now() and (q.leased_until is null or q.leased_until <= now())
+          where q.next_attempt_at <= now() and (q.leased_until is null or q.leased_until <= now()) and q.environment_id <> all ((select held_environments())::uuid[])
           order by q.next_attempt_at, q.delivery_id limit 1);
 end
 $function$;
@@ -3130,9 +3152,25 @@ begin
     select r.environment_id, r.webhook_id, min(r.next_attempt_at), (sum(count(*)) over ())::integer
     from (select q.environment_id, q.webhook_id, q.next_attempt_at from webhook_queue q
           where q.next_attempt_at > now() - make_interval(secs => seconds) and q.next_attempt_at <= now()
-            and (q.leased_until is null or q.leased_until <= now())
+            and (q.leased_until is null or q.leased_until <= now()) and q.environment_id <> all ((select held_environments())::uuid[])
           order by q.next_attempt_at, q.delivery_id limit most) r
     group by r.environment_id, r.webhook_id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION refuse_held_writes()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_advisory_xact_lock_shared(hashtextextended('held ' || tg_argv[0], 0));
+  if not takes_writes(tg_argv[0]::uuid) then
+    raise exception 'the environment is held' using errcode = 'ENV02';
+  end if;
+  if tg_op = 'DELETE' then
+    return old;
+  end if;
+  return new;
 end
 $function$;
 
@@ -3430,6 +3468,13 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION takes_writes(environment uuid)
+ RETURNS boolean
+ LANGUAGE sql
+AS $function$
+  select exists (select from environments where id = environment and (held_at is null or held_at > clock_timestamp() - interval '1500 milliseconds'))
+$function$;
+
 CREATE OR REPLACE FUNCTION user_search_text(users)
  RETURNS text
  LANGUAGE sql
@@ -3482,6 +3527,7 @@ begin
         select q.environment_id, q.webhook_id, q.next_attempt_at from webhook_queue q
         where (q.environment_id, q.webhook_id) > (w.environment_id, w.webhook_id)
         order by q.environment_id, q.webhook_id, q.next_attempt_at, q.delivery_id limit 1) n)
-    select w.environment_id, w.webhook_id, w.next_attempt_at, w.next_attempt_at <= now() from waiting w limit most;
+    select w.environment_id, w.webhook_id, w.next_attempt_at, w.next_attempt_at <= now() and w.environment_id <> all ((select held_environments())::uuid[])
+    from waiting w limit most;
 end
 $function$;

@@ -16,10 +16,10 @@ import { findUserWithMemberships } from '../db/tables/organization_memberships.j
 import { listLiveSessionsOfUser, type SessionRow } from '../db/tables/sessions.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
 import { PageError } from '../errors.js';
-import { csrfToken } from '../http/auth/csrf.js';
+import { formPage } from '../http/auth/csrf.js';
 import { errorMessage } from '../http/pages/error-texts.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
-import { basePage, type AccountPage, type PageNotice, type PageIdentity } from '../http/pages/pages.js';
+import type { AccountPage, PageNotice, PageIdentity } from '../http/pages/pages.js';
 import { shownNameOf } from '../http/pages/shown-client.js';
 import { scopeText } from '../http/pages/scope-texts.js';
 import type { Web } from '../http/web.js';
@@ -72,7 +72,6 @@ const ownApplication = (req: Request, { id, name, logo_uri, initiate_login_uri }
   open_url: openUrl(req.ctx.environment, initiate_login_uri),
 });
 
-/** So many sign-ins are on the page, and in the data. */
 const signInsShown = { page: 10, data: 1_000 } as const;
 
 /** A sign-in, or several alike within a minute that were refused. */
@@ -151,7 +150,7 @@ export async function renderAccount(
     res,
     'account/account',
     {
-      ...basePage(ctx.environment, { title: words.t('account.title'), request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      ...formPage(req, res, words.t('account.title')),
       user: {
         email: user.email,
         email_verified: user.email_verified,

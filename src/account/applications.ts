@@ -1,19 +1,17 @@
 import type { Request, Response } from 'express';
 import { listApiResourceNames } from '../db/tables/api_resources.js';
 import { listAuthorizationsOfUser, type AuthorizationWithClient } from '../db/tables/authorizations.js';
-import { listDetailTypesOfNames } from '../db/tables/authorization_detail_types.js';
 import { listDescribedScopes } from '../db/tables/permissions.js';
-import { readDetail, type Detail } from '../lib/authorization-details.js';
 import { openUrl } from '../domain/clients/initiation.js';
 import { transaction } from '../domain/context.js';
 import { blockClient, unblockClient, withdrawConsent } from '../domain/grants/authorizations.js';
 import { PageError } from '../errors.js';
 import { sessionOf } from '../http/auth/browser-session.js';
-import { csrfToken } from '../http/auth/csrf.js';
+import { formPage } from '../http/auth/csrf.js';
 import { errorMessage } from '../http/pages/error-texts.js';
 import { originOf } from '../http/pages/mail-origin.js';
-import { basePage, type PageAuthorization, type PageDetailText } from '../http/pages/pages.js';
-import { detailText } from '../http/pages/detail-texts.js';
+import type { PageAuthorization } from '../http/pages/pages.js';
+import { detailReader } from '../http/pages/detail-texts.js';
 import { scopeText } from '../http/pages/scope-texts.js';
 import { shownNameOf } from '../http/pages/shown-client.js';
 import { wordsIn, wordsOf, type Words } from '../http/pages/words.js';
@@ -22,7 +20,6 @@ import { queryOf, wantsJson } from '../http/request/form.js';
 import { openApprovals } from './open-approvals.js';
 import { done, isDone } from './done.js';
 
-/** The most that are listed. */
 const most = 500;
 
 /** Services that only pass calls on are nobody's to look after: whoever called them is listed. */
@@ -31,22 +28,6 @@ const isShown = ({ client, origin, blocked_at }: AuthorizationWithClient): boole
 
 async function listOwn(req: Request): Promise<AuthorizationWithClient[]> {
   return (await listAuthorizationsOfUser(req.ctx.scope, sessionOf(req).user_id, most)).filter(isShown);
-}
-
-/** How a detail is said in the language; null for one whose type is gone, disabled, or says something else by now. */
-async function detailsOf(
-  req: Request,
-  words: Words,
-  own: readonly AuthorizationWithClient[],
-): Promise<(detail: Detail) => PageDetailText | null> {
-  const names = [...new Set(own.flatMap(({ authorization_details }) => authorization_details.map(({ type }) => type)))];
-  const types = new Map((await listDetailTypesOfNames(req.ctx.scope, names)).map((type) => [type.name, type]));
-  return (detail) => {
-    const type = types.get(detail.type);
-    return type?.status === 'enabled' && typeof readDetail(type, detail) !== 'string'
-      ? detailText(req.ctx.environment, words, type, detail)
-      : null;
-  };
 }
 
 /** What each may do in words, and where. */
@@ -59,7 +40,11 @@ async function authorizationsIn(req: Request, words: Words): Promise<PageAuthori
   const waiting = await openApprovals(req, words);
   const textOf = (identifier: string, name: string) =>
     scopeText(words, name, described.find((one) => one.name === name && one.identifier === identifier)?.description);
-  const details = await detailsOf(req, words, own);
+  const details = await detailReader(
+    ctx,
+    words,
+    own.flatMap(({ authorization_details }) => authorization_details),
+  );
   return own.map((one) => ({
     client_id: one.client_id,
     name: shownNameOf(words, one.client),
@@ -89,11 +74,7 @@ export function applicationsPage(web: Web) {
     const words = wordsOf(req);
     const name = queryOf(req).get('done') ?? '';
     web.renderPage(res, 'account/applications', {
-      ...basePage(req.ctx.environment, {
-        title: words.t('applications.page_title'),
-        request_id: req.request_id,
-        csrf_token: csrfToken(req, res),
-      }),
+      ...formPage(req, res, words.t('applications.page_title')),
       authorizations: await authorizationsIn(req, words),
       notice: isDone(name) ? { tone: 'good', text: words.t(`done.${name}`) } : null,
     });

@@ -7,7 +7,6 @@ type DoneName = MessageKey extends infer Key ? (Key extends `done.${infer Name}`
 /** What a page says after something worked; the name travels in the address. */
 export const isDone = (name: string): name is DoneName => name !== '' && Object.hasOwn(catalogueOf('en'), `done.${name}`);
 
-/** Back to a page of the account, which says what was done. */
 const accountPath = (what: string, page = '/account'): string => `${page}?done=${what}`;
 
 /** The answer to what worked: `body` as JSON, with 200 unless told, or back to the page, which says so. */

@@ -3,9 +3,8 @@ import { requiredConnectionFor } from '../domain/connections/connections.js';
 import { changeAddress, findAddressChange, startAddressChange } from '../domain/credentials/address-change.js';
 import type { PasscodeRow } from '../db/tables/passcodes.js';
 import { sessionOf } from '../http/auth/browser-session.js';
-import { csrfToken } from '../http/auth/csrf.js';
+import { formPage } from '../http/auth/csrf.js';
 import { originOf } from '../http/pages/mail-origin.js';
-import { basePage } from '../http/pages/pages.js';
 import { wordsOf } from '../http/pages/words.js';
 import { wantsJson } from '../http/request/form.js';
 import type { Web } from '../http/web.js';
@@ -48,11 +47,7 @@ function renderCode(web: Web, req: Request, res: Response, change: PasscodeRow, 
     res,
     'account/email-verify',
     {
-      ...basePage(req.ctx.environment, {
-        title: wordsOf(req).t('code.title'),
-        request_id: req.request_id,
-        csrf_token: csrfToken(req, res),
-      }),
+      ...formPage(req, res, wordsOf(req).t('code.title')),
       email: change.email,
       expires_at: change.expires_at.toISOString(),
       values: { code },

@@ -6,7 +6,7 @@ import { transaction } from '../domain/context.js';
 import { acceptInvitation, findInvitation, type HeldInvitation, type Invitation } from '../domain/organizations/invitations.js';
 import { startInvitedRegistration } from '../domain/registration/registration.js';
 import { findUser, findUserByEmailKey, type UserRow } from '../db/tables/users.js';
-import { csrfToken } from '../http/auth/csrf.js';
+import { formPage } from '../http/auth/csrf.js';
 import { basePage, formActionSource, type PageInvitation } from '../http/pages/pages.js';
 import { wordsOf } from '../http/pages/words.js';
 import { organizationLooks } from '../domain/environments/branding.js';
@@ -55,12 +55,7 @@ async function render(web: Web, req: Request, res: Response, held: HeldInvitatio
     res,
     'account/invitation',
     {
-      ...basePage(req.ctx.environment, {
-        title,
-        request_id: req.request_id,
-        csrf_token: csrfToken(req, res),
-        client: organizationLooks(organization),
-      }),
+      ...formPage(req, res, title, organizationLooks(organization)),
       path: pathOf(req),
       asked: await askedOf(req, invitation, user),
       organization: { name: organization.display_name },

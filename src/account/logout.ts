@@ -1,8 +1,7 @@
 import type { Request, Response } from 'express';
 import { signOut } from '../http/auth/claimant.js';
-import { csrfToken } from '../http/auth/csrf.js';
+import { formPage } from '../http/auth/csrf.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
-import { basePage } from '../http/pages/pages.js';
 import { safeReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import { wordsOf } from '../http/pages/words.js';
@@ -14,11 +13,7 @@ export function logoutPage(web: Web) {
     if (!req.session) return res.redirect(303, '/login');
     const { user_email: email, user_first_name, user_last_name } = req.session;
     const name = [user_first_name, user_last_name].filter(Boolean).join(' ');
-    const base = basePage(req.ctx.environment, {
-      title: wordsOf(req).t('logout.title'),
-      request_id: req.request_id,
-      csrf_token: csrfToken(req, res),
-    });
+    const base = formPage(req, res, wordsOf(req).t('logout.title'));
     web.renderPage(res, 'account/logout', { ...base, user: { email, name }, return_to: return_to ?? '' });
   };
 }

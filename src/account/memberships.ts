@@ -6,9 +6,8 @@ import { findOrganization, type Organization } from '../domain/organizations/org
 import { Refusal } from '../domain/refusal.js';
 import { PageError } from '../errors.js';
 import { sessionOf } from '../http/auth/browser-session.js';
-import { csrfToken } from '../http/auth/csrf.js';
+import { formPage } from '../http/auth/csrf.js';
 import { errorMessage } from '../http/pages/error-texts.js';
-import { basePage } from '../http/pages/pages.js';
 import { wordsOf } from '../http/pages/words.js';
 import type { Web } from '../http/web.js';
 import { isUuid } from '../lib/random.js';
@@ -31,7 +30,7 @@ export function leavePage(web: Web) {
     const { organization } = await requireOwn(req);
     const title = wordsOf(req).t('organizations.leave_title', { name: organization.display_name });
     web.renderPage(res, 'account/leave', {
-      ...basePage(req.ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      ...formPage(req, res, title),
       organization: { id: organization.id },
     });
   };

@@ -1,11 +1,10 @@
 import type { Request, Response } from 'express';
 import { requestPasswordReset, resetPassword } from '../domain/credentials/password-reset.js';
 import { clearSessionCookie } from '../http/auth/browser-session.js';
-import { csrfToken } from '../http/auth/csrf.js';
+import { formPage } from '../http/auth/csrf.js';
 import { keepDevice } from '../http/auth/device-cookie.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
 import { originOf } from '../http/pages/mail-origin.js';
-import { basePage } from '../http/pages/pages.js';
 import { safeReturnTo, withReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import { RateLimitedError } from '../errors.js';
@@ -27,11 +26,7 @@ async function renderForgot(
   state: { email: string; return_to: string | null; refusal?: StepRefusal },
 ): Promise<void> {
   const client = await pendingClient(req, state.return_to);
-  const base = basePage(req.ctx.environment, {
-    title: wordsOf(req).t('forgot.title'),
-    request_id: req.request_id,
-    csrf_token: csrfToken(req, res),
-  });
+  const base = formPage(req, res, wordsOf(req).t('forgot.title'));
   const errors = state.refusal && pageErrors(req, state.refusal);
   const model = {
     ...base,
@@ -82,7 +77,7 @@ type ResetState = { reset_id: string; code: string; return_to: string | null; re
 
 function renderReset(web: Web, req: Request, res: Response, state: ResetState): void {
   const { environment } = req.ctx;
-  const base = basePage(environment, { title: wordsOf(req).t('reset.title'), request_id: req.request_id, csrf_token: csrfToken(req, res) });
+  const base = formPage(req, res, wordsOf(req).t('reset.title'));
   const { reset_id, code, refusal } = state;
   const errors = refusal && pageErrors(req, refusal);
   const { password_min_length } = environment;

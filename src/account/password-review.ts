@@ -2,10 +2,10 @@ import type { Request, Response } from 'express';
 import { dropIdentities, findReviewed, mintReview, recoveredBy, type Recovered } from '../domain/credentials/review.js';
 import type { UserRow } from '../db/tables/users.js';
 import { PageError } from '../errors.js';
-import { csrfToken } from '../http/auth/csrf.js';
+import { formPage } from '../http/auth/csrf.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
 import { originOf } from '../http/pages/mail-origin.js';
-import { basePage, type FormPage, type PageIdentity, type PageSession } from '../http/pages/pages.js';
+import type { FormPage, PageIdentity, PageSession } from '../http/pages/pages.js';
 import { safeReturnTo, withReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import { isUuid } from '../lib/random.js';
@@ -82,11 +82,7 @@ export function reviewPage(web: Web) {
       res.set('Cache-Control', 'no-store').json(document);
       return;
     }
-    const base = basePage(req.ctx.environment, {
-      title: wordsOf(req).t('review.title'),
-      request_id: req.request_id,
-      csrf_token: csrfToken(req, res),
-    });
+    const base = formPage(req, res, wordsOf(req).t('review.title'));
     web.renderPage(res, 'account/password-review', {
       ...base,
       review_token,

@@ -4,11 +4,10 @@ import { completeRegistration } from '../domain/registration/registration.js';
 import type { PasscodeRow } from '../db/tables/passcodes.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
 import { proofNow, type SessionProof } from '../domain/proofs/proofs.js';
-import { csrfToken } from '../http/auth/csrf.js';
+import { formPage } from '../http/auth/csrf.js';
 import { onwardPath, takeStep } from '../http/auth/sign-in.js';
 import { wantsJson } from '../http/request/form.js';
 import { isLanguageSwitch } from '../http/pages/language-switch.js';
-import { basePage } from '../http/pages/pages.js';
 import type { Web } from '../http/web.js';
 import { bodyReturnTo, bodyText, credentialIn, nameProblems } from './fields.js';
 import { pendingClient, pendingFormAction } from './sign-in/login.js';
@@ -33,7 +32,7 @@ export function renderComplete(web: Web, req: Request, res: Response, state: Com
     res,
     'account/register-complete',
     {
-      ...basePage(environment, { title: wordsOf(req).t('complete.title'), request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      ...formPage(req, res, wordsOf(req).t('complete.title')),
       registration_token: state.registration_token,
       email: state.registration.email,
       password_min_length: environment.password_min_length,

@@ -1,9 +1,9 @@
 import type { Request, Response } from 'express';
 import { findRegistration, completionTokenLifetime, verifyRegistration } from '../domain/registration/registration.js';
 import type { PasscodeRow } from '../db/tables/passcodes.js';
-import { csrfToken } from '../http/auth/csrf.js';
+import { formPage } from '../http/auth/csrf.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
-import { basePage, type PageNotice } from '../http/pages/pages.js';
+import type { PageNotice } from '../http/pages/pages.js';
 import { safeReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import { bodyReturnTo, bodyText } from './fields.js';
@@ -27,11 +27,7 @@ export function renderEmailCode(
     res,
     'account/register-verify',
     {
-      ...basePage(req.ctx.environment, {
-        title: wordsOf(req).t('code.title'),
-        request_id: req.request_id,
-        csrf_token: csrfToken(req, res),
-      }),
+      ...formPage(req, res, wordsOf(req).t('code.title')),
       registration_id: registration.id,
       email: registration.email,
       expires_at: registration.expires_at.toISOString(),

@@ -10,11 +10,10 @@ import {
 } from '../domain/registration/registration.js';
 import type { PasscodeRow } from '../db/tables/passcodes.js';
 import { PageError } from '../errors.js';
-import { csrfToken } from '../http/auth/csrf.js';
+import { formPage } from '../http/auth/csrf.js';
 import { errorMessage } from '../http/pages/error-texts.js';
 import { queryOf, wantsJson } from '../http/request/form.js';
 import { originOf } from '../http/pages/mail-origin.js';
-import { basePage } from '../http/pages/pages.js';
 import { safeReturnTo } from '../http/request/return-to.js';
 import type { Web } from '../http/web.js';
 import { normalizeEmail, type EmailAddress } from '../lib/email-address.js';
@@ -54,7 +53,7 @@ async function renderRegister(
     res,
     'account/register',
     {
-      ...basePage(req.ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      ...formPage(req, res, title),
       client: pageClient(words, client),
       return_to: state.return_to ?? '',
       connections: await connectionButtons(req, client),

@@ -4,10 +4,10 @@ import { activateTotpOf, defaultName, startTotp, totpPendingLifetime } from '../
 import { otpauthUri, totpSecretOf } from '../domain/authenticators/totp.js';
 import { findAuthenticator, isTotp } from '../db/tables/authenticators.js';
 import { takeStep } from '../http/auth/sign-in.js';
-import { csrfToken } from '../http/auth/csrf.js';
+import { formPage } from '../http/auth/csrf.js';
 import { isLanguageSwitch } from '../http/pages/language-switch.js';
 import { originOf } from '../http/pages/mail-origin.js';
-import { basePage, type FormPage } from '../http/pages/pages.js';
+import type { FormPage } from '../http/pages/pages.js';
 import { qrImage, type QrImage } from '../http/pages/qr.js';
 import { wantsJson } from '../http/request/form.js';
 import type { Web } from '../http/web.js';
@@ -66,11 +66,7 @@ export async function renderTotp(
   form: TotpForm = ownForm(req),
 ): Promise<void> {
   const { authenticator_id, secret, otpauth_uri, expires_at } = pending;
-  const base = basePage(req.ctx.environment, {
-    title: form.title,
-    request_id: req.request_id,
-    csrf_token: csrfToken(req, res),
-  });
+  const base = formPage(req, res, form.title);
   web.renderPage(
     res,
     'account/totp',

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { servedSql } from './served.js';
 import { runSystem } from './system.js';
 
 // A queue works for all environments together, so its statements go through the unscoped door. Leases and due times follow the database's clock:
@@ -62,7 +63,7 @@ export async function recordAttempts(
 
 /** Seconds since `since` (a column) of the oldest row of the table `name` that is or will be due; 0 when there is none. */
 export async function oldestWaitingSeconds(knex: Knex, name: string, since: 'created_at' | 'next_attempt_at'): Promise<number> {
-  const text = `select extract(epoch from now() - min(${since}))::float8 as seconds from ${name} where next_attempt_at is not null`;
+  const text = `select extract(epoch from now() - min(${since}))::float8 as seconds from ${name} where next_attempt_at is not null and ${servedSql('environment_id')}`;
   const [row] = await runSystem<{ seconds: number | null }>(knex, { name: `${name}.oldest_due`, text }, []);
   return Math.max(0, row?.seconds ?? 0);
 }
@@ -75,7 +76,7 @@ function statementsFor(name: string, channel: string, destination: string | null
   const nextKey = `(${key}) > (${key.replace(/\w+/g, 'j.$&')})`;
   return {
     due: `with seen as (select environment_id, ${id} as id, next_attempt_at from ${name} where next_attempt_at <= now()
-                        order by next_attempt_at limit $1)
+                        and ${servedSql('environment_id')} order by next_attempt_at limit $1)
           select environment_id, id, min(next_attempt_at) as due_at, (select count(*) from seen)::integer as seen from seen group by 1, 2`,
     allDue: `with recursive j as (
                (select ${key}, next_attempt_at from ${name} where next_attempt_at is not null order by ${key}, next_attempt_at limit 1)
@@ -83,13 +84,14 @@ function statementsFor(name: string, channel: string, destination: string | null
                select n.* from j cross join lateral (
                  select ${key}, next_attempt_at from ${name} where next_attempt_at is not null and ${nextKey}
                  order by ${key}, next_attempt_at limit 1) n)
-             select environment_id, ${id} as id, next_attempt_at as due_at from j where next_attempt_at <= now() limit $1`,
-    nextDue: `select extract(epoch from min(next_attempt_at) - now())::float8 * 1000 as ms from ${name} where next_attempt_at is not null`,
+             select environment_id, ${id} as id, next_attempt_at as due_at from j where next_attempt_at <= now() and ${servedSql('environment_id')} limit $1`,
+    nextDue: `select extract(epoch from min(next_attempt_at) - now())::float8 * 1000 as ms from ${name}
+              where next_attempt_at is not null and ${servedSql('environment_id')}`,
     // `leased_until` is asked too: a process of an older version moves nothing else when it claims.
     claim: `with picked as materialized (
               select d.* from unnest($1::uuid[], $2::text[], $3::integer[]) as w (environment_id, id, room) cross join lateral (
                 select q.environment_id, q.id, w.id as destination_id, q.next_attempt_at as due_at from ${name} q
-                where ${ofDestination} and q.next_attempt_at <= now() and (q.leased_until is null or q.leased_until <= now())
+                where ${ofDestination} and ${servedSql('w.environment_id')} and q.next_attempt_at <= now() and (q.leased_until is null or q.leased_until <= now())
                 order by q.next_attempt_at, q.id limit w.room for update skip locked) d)
             update ${name} q
             set lease_id = $4, leased_until = now() + make_interval(secs => $5::float8 / 1000),

@@ -18,7 +18,7 @@ import { wordsIn, wordsOf } from './pages/words.js';
 type Surface = 'oauth' | 'api' | 'scim' | 'page';
 
 const oauthJson =
-  /^\/(oauth\/(token|introspect|revoke|revocations|userinfo|register|par|device_authorization|backchannel_authentication|resources)|ssf\/|\.well-known\/|healthz$|readyz$|metrics$)/;
+  /^\/(oauth\/(token|jwks|introspect|revoke|revocations|userinfo|register|par|device_authorization|backchannel_authentication|resources)|ssf\/|\.well-known\/|healthz$|readyz$|metrics$)/;
 
 function surfaceOf(path: string): Surface {
   if (path === '/api' || path.startsWith('/api/')) return 'api';
@@ -36,7 +36,7 @@ function apiErrorDocument(req: Pick<Request, 'request_id'>, errors: readonly Api
 
 const titles: Record<number, string> = {
   400: 'Bad request', 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not found', 405: 'Method not allowed', 409: 'Conflict', 413: 'Payload too large',
-  415: 'Unsupported media type', 429: 'Too many requests', 500: 'Internal server error', 503: 'Service unavailable',
+  415: 'Unsupported media type', 421: 'Misdirected request', 429: 'Too many requests', 500: 'Internal server error', 503: 'Service unavailable',
 }; // prettier-ignore
 
 /** The code of a refusal that other surfaces know too. */

@@ -1,7 +1,7 @@
 import { tryAdvisoryLock } from '../db/connection/advisory-lock.js';
 import { listDueDeletions } from '../db/tables/users.js';
 import { createContext, transaction, type Deps } from '../domain/context.js';
-import { findEnvironmentById } from '../domain/environments/environments.js';
+import { findServedEnvironment } from '../domain/environments/environments.js';
 import { deleteDueAccount } from '../domain/users/own-deletion.js';
 import { startLoop, type Loop } from '../platform/loop.js';
 
@@ -14,7 +14,7 @@ export async function accountDeletionPass(deps: Deps, signal?: AbortSignal): Pro
   await tryAdvisoryLock(deps.db.knex, 'account_deletions', async () => {
     for (const { environment_id, id } of await listDueDeletions(deps.db.knex, deps.clock.now(), batch)) {
       if (signal?.aborted) return;
-      const environment = await findEnvironmentById(deps, environment_id);
+      const environment = await findServedEnvironment(deps, environment_id);
       if (!environment) continue;
       if (await transaction(createContext(deps, environment), (tx) => deleteDueAccount(tx, id))) deleted += 1;
     }

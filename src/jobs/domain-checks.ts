@@ -9,7 +9,7 @@ import { recordSecurityEvent, serviceActor } from '../domain/audit/security-trai
 import { noOrigin } from '../domain/origin.js';
 import { createContext, transaction, type Context, type Deps } from '../domain/context.js';
 import { checkDomain, missingDays, noteDomainCheck, type DomainCheck } from '../domain/configuration/custom-domains.js';
-import { findEnvironmentById } from '../domain/environments/environments.js';
+import { findServedEnvironment } from '../domain/environments/environments.js';
 import { findDomainRecord } from '../domain/environments/domain-record.js';
 import { organizationAdministrators } from '../domain/organizations/memberships.js';
 import { missingDaysOfOrganization, noteOrganizationDomainCheck, type OrganizationDomain } from '../domain/organizations/domains.js';
@@ -83,7 +83,7 @@ async function tellOfOrganizationDomain(tx: Context, row: OrganizationDomain): P
 }
 
 async function checkOrganizationDomain(deps: Deps, due: OrganizationDomain): Promise<void> {
-  const environment = await findEnvironmentById(deps, due.environment_id);
+  const environment = await findServedEnvironment(deps, due.environment_id);
   if (!environment) return;
   const ctx = createContext(deps, environment);
   const check = await findDomainRecord(ctx, due);
@@ -111,7 +111,7 @@ export async function domainCheckPass(deps: Deps, signal?: AbortSignal): Promise
     const due = await listDomainsToCheck(deps.db.knex, new Date(deps.clock.now().getTime() - dayMs), batch);
     for (const row of due) {
       if (signal?.aborted) return;
-      const environment = await findEnvironmentById(deps, row.environment_id);
+      const environment = await findServedEnvironment(deps, row.environment_id);
       if (!environment) continue;
       const ctx = createContext(deps, environment);
       const check = await checkDomain(ctx, row);

@@ -5,7 +5,7 @@ import type { SigningAlgorithm } from '../lib/signing-algorithm.js';
 import { startLoop, type Loop } from '../platform/loop.js';
 import { createContext, transaction, type Context, type Deps } from '../domain/context.js';
 import { recordSecurityEvent, serviceActor } from '../domain/audit/security-trail.js';
-import { findEnvironmentById } from '../domain/environments/environments.js';
+import { findServedEnvironment } from '../domain/environments/environments.js';
 import { noOrigin } from '../domain/origin.js';
 import { activateKey, deactivateKey, publishNextKey } from '../domain/signing-keys/operations.js';
 import { generateSigningKey } from '../domain/signing-keys/signing-keys.js';
@@ -75,7 +75,7 @@ export async function rotationPass(deps: Deps): Promise<Rotation> {
   const done: Rotation = { generated: [], activated: [], deactivated: [] };
   await tryAdvisoryLock(deps.db.knex, 'signing_keys', async () => {
     for (const row of await listEnvironments(deps.db.knex)) {
-      const environment = await findEnvironmentById(deps, row.id);
+      const environment = await findServedEnvironment(deps, row.id);
       if (environment) await rotateKeys(createContext(deps, environment), done);
     }
   });

@@ -3,7 +3,7 @@ import { listSamlMetadataDue } from '../db/tables/saml_metadata.js';
 import { connectionOf } from '../domain/connections/connections.js';
 import { refreshSamlMetadata } from '../domain/connections/saml-provider.js';
 import { createContext, type Deps } from '../domain/context.js';
-import { findEnvironmentById } from '../domain/environments/environments.js';
+import { findServedEnvironment } from '../domain/environments/environments.js';
 import { startLoop, type Loop } from '../platform/loop.js';
 
 const dayMs = 86_400_000;
@@ -17,7 +17,7 @@ export async function samlMetadataPass(deps: Deps, signal?: AbortSignal): Promis
     const due = await listSamlMetadataDue(deps.db.knex, new Date(deps.clock.now().getTime() - dayMs), batch);
     for (const { environment_id, connection_id } of due) {
       if (signal?.aborted) return;
-      const environment = await findEnvironmentById(deps, environment_id);
+      const environment = await findServedEnvironment(deps, environment_id);
       const ctx = environment && createContext(deps, environment);
       const connection = ctx && (await connectionOf(ctx, connection_id));
       if (!connection) continue;

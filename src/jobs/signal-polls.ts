@@ -2,7 +2,7 @@ import { tryAdvisoryLock } from '../db/connection/advisory-lock.js';
 import { listPolledConnections } from '../db/tables/connections.js';
 import { connectionOf } from '../domain/connections/connections.js';
 import { createContext, type Deps } from '../domain/context.js';
-import { findEnvironmentById } from '../domain/environments/environments.js';
+import { findServedEnvironment } from '../domain/environments/environments.js';
 import { PollFailure, pollSignals } from '../domain/provider-signals/poll-signals.js';
 import { OutboundError } from '../platform/fetch/fetch.js';
 import { startLoop, type Loop } from '../platform/loop.js';
@@ -27,7 +27,7 @@ export async function pollConnection(
   signal?: AbortSignal,
 ): Promise<number> {
   const now = deps.clock.elapsed();
-  const environment = (paused.get(id) ?? 0) > now ? null : await findEnvironmentById(deps, environment_id);
+  const environment = (paused.get(id) ?? 0) > now ? null : await findServedEnvironment(deps, environment_id);
   const ctx = environment && createContext(deps, environment);
   const connection = ctx && (await connectionOf(ctx, id));
   if (!connection) return 0;

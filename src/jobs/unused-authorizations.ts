@@ -5,7 +5,7 @@ import { findUser } from '../db/tables/users.js';
 import { startLoop, type Loop } from '../platform/loop.js';
 import { recordSecurityEvent } from '../domain/audit/security-trail.js';
 import { createContext, transaction, type Deps } from '../domain/context.js';
-import { findEnvironmentById } from '../domain/environments/environments.js';
+import { findServedEnvironment } from '../domain/environments/environments.js';
 import { mailModel } from '../domain/grants/agent-mails.js';
 import { withdrawConsent } from '../domain/grants/authorizations.js';
 import { queueMail } from '../domain/mail/mail.js';
@@ -25,7 +25,7 @@ export async function unusedAuthorizationPass(deps: Deps, signal?: AbortSignal):
     const now = deps.clock.now();
     for (const row of await listUnusedAuthorizations(deps.db.knex, now, batch)) {
       if (signal?.aborted) return;
-      const environment = await findEnvironmentById(deps, row.environment_id);
+      const environment = await findServedEnvironment(deps, row.environment_id);
       const lifetime = environment?.unused_authorization_lifetime ?? null;
       if (!environment || lifetime === null) continue;
       await transaction(createContext(deps, environment), async (tx) => {

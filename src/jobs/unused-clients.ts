@@ -4,7 +4,7 @@ import { startLoop, type Loop } from '../platform/loop.js';
 import { recordSecurityEvent } from '../domain/audit/security-trail.js';
 import { createContext, transaction, type Deps } from '../domain/context.js';
 import { emitClientDeleted } from '../domain/events/clients.js';
-import { findEnvironmentById } from '../domain/environments/environments.js';
+import { findServedEnvironment } from '../domain/environments/environments.js';
 import { noOrigin } from '../domain/origin.js';
 
 const dayMs = 86_400_000;
@@ -23,7 +23,7 @@ export async function unusedClientPass(deps: Deps, signal?: AbortSignal): Promis
     const at = { now, unproven: new Date(now.getTime() - dayMs) };
     for (const { environment_id, id, name } of await listUnusedClients(deps.db.knex, at, batch)) {
       if (signal?.aborted) return;
-      const environment = await findEnvironmentById(deps, environment_id);
+      const environment = await findServedEnvironment(deps, environment_id);
       if (!environment) continue;
       await transaction(createContext(deps, environment), async (tx) => {
         if (!(await deleteUnusedClient(tx.scope, id, at))) return;

@@ -1,4 +1,4 @@
-import { changeOf } from './security-event.js';
+import { changeOf, refusalOf } from './security-event.js';
 
 /** Security events of what administrators and the service itself change, and of clients that don't prove who they are; part of `securityEvents`. */
 export const administrationSecurityEvents = {
@@ -74,12 +74,7 @@ export const administrationSecurityEvents = {
     description: 'The service seals with another SECRET_KEY, that of `key_id`.',
   },
   'client.authentication_failed': {
-    class: 'logon',
-    severity: 'info',
-    outcome: 'failure',
-    recorded: 'collected',
-    actor: 'anonymous',
-    target: 'client, if there is one',
+    ...refusalOf('logon', 'info', 'failure', 'anonymous', 'client, if there is one'),
     description: 'A client did not prove who it is: `not_proven`, `unknown_client` or `no_credentials`.',
   },
 } as const;

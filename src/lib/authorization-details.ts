@@ -4,7 +4,6 @@ import { holdsInvisible, holdsStack } from './plain-words.js';
 
 export const detailFieldKinds = ['text', 'number', 'money', 'date', 'choice'] as const;
 
-/** A field of a type of authorization details. */
 export type DetailField = {
   readonly name: string;
   readonly kind: (typeof detailFieldKinds)[number];
@@ -13,6 +12,8 @@ export type DetailField = {
   readonly required?: boolean | undefined;
   /** The most: members of a list, else characters of a text, the number, the amount; null or left out: as many as any has. */
   readonly max?: number | null | undefined;
+  /** Of money: the one that is taken. Amounts compare in one currency alone, so that what has a `max` has it. */
+  readonly currency?: string | undefined;
   /** Of a choice: its values. */
   readonly choices?: readonly string[] | undefined;
 };
@@ -32,7 +33,7 @@ export const [maxDetails, maxDetailsBytes] = [10, 8192];
 export const [maxTextLength, maxListLength] = [1000, 50];
 
 const amountShape = /^(?:0|[1-9]\d{0,14})(?:\.\d{1,4})?$/;
-const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
+export const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 const dayShape = /^\d{4}-\d{2}-\d{2}$/;
 
 /** Ten-thousandths of an amount. */
@@ -57,11 +58,12 @@ export function asMoney(value: unknown): Money | null {
 }
 
 /** One value of the field as it is kept; undefined where it is none. `most`: null where the list is what is bounded. */
-function valueOf({ kind, choices = [] }: DetailField, value: unknown, most: number | null): unknown {
+function valueOf({ kind, choices = [], currency }: DetailField, value: unknown, most: number | null): unknown {
   if (kind === 'number') return isNumber(value) && (most === null || value <= most) ? value : undefined;
   if (kind === 'money') {
     const money = asMoney(value);
-    return money && (most === null || unitsOf(money.amount) <= BigInt(most) * 10_000n) ? money : undefined;
+    if (!money || ((currency !== undefined || most !== null) && money.currency !== currency)) return undefined;
+    return most === null || unitsOf(money.amount) <= BigInt(most) * 10_000n ? money : undefined;
   }
   if (typeof value !== 'string') return undefined;
   if (kind === 'date') return isDay(value) ? value : undefined;

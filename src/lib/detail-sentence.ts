@@ -10,7 +10,6 @@ import { holdsInvisible, holdsStack } from './plain-words.js';
 /** The sentence of a type by language, in ICU MessageFormat. */
 export type DetailSentence = Readonly<Partial<Record<Language, string>>>;
 
-/** The most characters of a sentence. */
 export const maxSentence = 500;
 
 /** What stands for an optional field that isn't there. */

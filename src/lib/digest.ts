@@ -6,7 +6,6 @@ export function digest(value: string): Buffer {
   return Buffer.from(hash('sha256', value, 'binary'), 'binary');
 }
 
-/** HMAC-SHA-256 of `value`. */
 export function keyedDigest(key: Buffer | string, value: string): Buffer {
   return createHmac('sha256', key).update(value).digest();
 }

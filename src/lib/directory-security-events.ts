@@ -1,4 +1,4 @@
-import { changeOf } from './security-event.js';
+import { changeOf, refusalOf } from './security-event.js';
 
 /** Security events of what organizations' directories do (SCIM); part of `securityEvents`. */
 export const directorySecurityEvents = {
@@ -19,12 +19,7 @@ export const directorySecurityEvents = {
     description: 'A group came, went, has another name or other members; `change`, `members_added` and `members_removed` say which.',
   },
   'directory.authentication_failed': {
-    class: 'logon',
-    severity: 'info',
-    outcome: 'failure',
-    recorded: 'collected',
-    actor: 'anonymous',
-    target: 'directory',
+    ...refusalOf('logon', 'info', 'failure', 'anonymous', 'directory'),
     description: 'A request of a directory bore no token that is good for it.',
   },
 } as const;

@@ -132,6 +132,7 @@ export const apiErrorCodes = {
   rate_limited: [[429], 'Wait as many seconds as `Retry-After` says.'],
   server_error: [[500], 'Tell the operator the `id`: the log has the cause under it.'],
   list_took_too_long: [[503], 'Narrow the list with another filter, or sort it by the time that it is filtered by; else repeat after `Retry-After` seconds.'],
+  misdirected_request: [[421], 'Send the request to another connection: the host is none of this cell’s (RFC 9110 15.5.20), and the proxy in front has to be told.'],
   temporarily_unavailable: [[503], 'Repeat after `Retry-After` seconds.'],
 } as const satisfies Record<string, readonly [readonly number[], string]>; // prettier-ignore
 

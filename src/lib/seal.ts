@@ -37,6 +37,7 @@ export const digestPurposes = [
   'passcode',
   'password_reset_link',
   'refresh successor',
+  'refresh token',
   'csrf',
   'cursor',
   'sso-browser',

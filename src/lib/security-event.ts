@@ -22,6 +22,15 @@ export type SecurityEvent = {
 export const changeOf = (eventClass: EventClass, severity: SecurityEvent['severity'], actor: string, target: string) =>
   ({ class: eventClass, severity, outcome: 'success', recorded: 'transaction', actor, target }) as const;
 
+/** What was refused, or failed, and anybody can cause. */
+export const refusalOf = (
+  eventClass: EventClass,
+  severity: SecurityEvent['severity'],
+  outcome: 'failure' | 'denied',
+  actor: string,
+  target: string,
+) => ({ class: eventClass, severity, outcome, recorded: 'collected', actor, target }) as const;
+
 /** Why something was refused: `reason` of security events and of denied operations. */
 export const securityEventReasons = [
   // A proof of a sign-in, or a code.

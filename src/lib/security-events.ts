@@ -1,7 +1,7 @@
 import { administrationSecurityEvents } from './administration-security-events.js';
 import { directorySecurityEvents } from './directory-security-events.js';
 import { organizationSecurityEvents } from './organization-security-events.js';
-import { changeOf, type SecurityEvent } from './security-event.js';
+import { changeOf, refusalOf, type SecurityEvent } from './security-event.js';
 import { signInSecurityEvents } from './sign-in-security-events.js';
 import { tokenSecurityEvents } from './token-security-events.js';
 
@@ -16,12 +16,7 @@ export const securityEvents = {
     description: 'An account at a provider now signs in somebody who had an account here already.',
   },
   'identity.link_failed': {
-    class: 'account_changed',
-    severity: 'info',
-    outcome: 'failure',
-    recorded: 'collected',
-    actor: 'the user',
-    target: 'connection',
+    ...refusalOf('account_changed', 'info', 'failure', 'the user', 'connection'),
     description: 'Connecting an account at a provider was refused; `reason` is the code of the page.',
   },
   'identity.unlinked': {
@@ -53,12 +48,7 @@ export const securityEvents = {
     description: 'Somebody allowed an application `scopes` of the `resource`.',
   },
   'consent.denied': {
-    class: 'access_changed',
-    severity: 'info',
-    outcome: 'denied',
-    recorded: 'collected',
-    actor: 'the user',
-    target: 'client',
+    ...refusalOf('access_changed', 'info', 'denied', 'the user', 'client'),
     description: 'Somebody did not allow an application what it asked for.',
   },
   'consent.withdrawn': {
@@ -87,21 +77,11 @@ export const securityEvents = {
     description: 'Somebody allowed a device what it asked for (RFC 8628); `device_ip_address` is where it asked from.',
   },
   'device.denied': {
-    class: 'logon',
-    severity: 'warning',
-    outcome: 'denied',
-    recorded: 'collected',
-    actor: 'the user',
-    target: 'client',
+    ...refusalOf('logon', 'warning', 'denied', 'the user', 'client'),
     description: 'Somebody did not allow a device what it asked for.',
   },
   'device.guesses_refused': {
-    class: 'finding',
-    severity: 'warning',
-    outcome: 'denied',
-    recorded: 'collected',
-    actor: 'the user',
-    target: 'session',
+    ...refusalOf('finding', 'warning', 'denied', 'the user', 'session'),
     description: 'Ten wrong user codes in ten minutes from one session or address.',
   },
   ...administrationSecurityEvents,
@@ -113,12 +93,7 @@ export const securityEvents = {
     description: 'An unverified client was removed because nobody uses it (`unused_client_lifetime`).',
   },
   'webhook.target_blocked': {
-    class: 'connection_refused',
-    severity: 'warning',
-    outcome: 'denied',
-    recorded: 'collected',
-    actor: 'the service',
-    target: 'webhook',
+    ...refusalOf('connection_refused', 'warning', 'denied', 'the service', 'webhook'),
     description: 'A delivery was not sent: its address is blocked.',
   },
   'management.denied': {

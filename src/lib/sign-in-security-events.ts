@@ -1,4 +1,4 @@
-import { changeOf } from './security-event.js';
+import { changeOf, refusalOf } from './security-event.js';
 
 /** The security events of sign-in, passwords and recovery; part of the list of all. */
 export const signInSecurityEvents = {
@@ -12,12 +12,7 @@ export const signInSecurityEvents = {
     description: 'Somebody signed in proved that it is still them, or reached a higher class; `amr` says how.',
   },
   'login.failed': {
-    class: 'logon',
-    severity: 'info',
-    outcome: 'failure',
-    recorded: 'collected',
-    actor: 'anonymous',
-    target: 'user, if there is one; at a provider sign-in the connection',
+    ...refusalOf('logon', 'info', 'failure', 'anonymous', 'user, if there is one; at a provider sign-in the connection'),
     description: 'A sign-in, or another proof of a password, was refused; `reason` says why. An address without a user is not recorded.',
   },
   'administrator.new_device': {
@@ -25,12 +20,7 @@ export const signInSecurityEvents = {
     description: 'Somebody who holds Management permissions signed in from a browser that was new.',
   },
   'account.locked': {
-    class: 'account_locked',
-    severity: 'warning',
-    outcome: 'failure',
-    recorded: 'collected',
-    actor: 'anonymous',
-    target: 'user',
+    ...refusalOf('account_locked', 'warning', 'failure', 'anonymous', 'user'),
     description:
       'Too many wrong passwords, or second factors (`second_step`): the account, or its second step, is locked until `locked_until`.',
   },
@@ -39,21 +29,11 @@ export const signInSecurityEvents = {
     description: 'Somebody changed the own password, knowing the old one.',
   },
   'passcode.budget_half_used': {
-    class: 'finding',
-    severity: 'warning',
-    outcome: 'failure',
-    recorded: 'collected',
-    actor: 'anonymous',
-    target: 'environment',
+    ...refusalOf('finding', 'warning', 'failure', 'anonymous', 'environment'),
     description: 'Wrong six-digit codes have used half of the hourly budget of the environment: somebody may be guessing. Once an hour.',
   },
   'passcode.budget_used_up': {
-    class: 'finding',
-    severity: 'critical',
-    outcome: 'denied',
-    recorded: 'collected',
-    actor: 'anonymous',
-    target: 'environment',
+    ...refusalOf('finding', 'critical', 'denied', 'anonymous', 'environment'),
     description: 'Wrong six-digit codes have used the hourly budget of the environment: none is taken until the hour is over.',
   },
   'recovery.requested': {
@@ -66,12 +46,7 @@ export const signInSecurityEvents = {
     description: 'Somebody asked for a code to set a new password. Administrators who send one leave `user.password_reset_sent` instead.',
   },
   'recovery.failed': {
-    class: 'authentication',
-    severity: 'info',
-    outcome: 'failure',
-    recorded: 'collected',
-    actor: 'anonymous',
-    target: 'none',
+    ...refusalOf('authentication', 'info', 'failure', 'anonymous', 'none'),
     description: 'A recovery code was wrong (`invalid_code`), no longer good (`code_expired`), or not looked at (`budget_used_up`).',
   },
   'address.proven': {

@@ -1,7 +1,6 @@
 /** `aud` of tokens for the endpoints of signals: the identifier of the API resource that grants are made for. */
 export const signalsAudience = ({ base_url }: { readonly base_url: string }): string => `${base_url}/ssf`;
 
-/** The permissions of that API resource. */
 export const signalsPermissions = {
   'ssf.read': 'See the own streams and poll them.',
   'ssf.manage': 'Make, change and delete the own streams.',

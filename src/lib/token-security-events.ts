@@ -1,4 +1,4 @@
-import { changeOf } from './security-event.js';
+import { changeOf, refusalOf } from './security-event.js';
 
 /** The security events of the token endpoint; part of the list of all. */
 export const tokenSecurityEvents = {
@@ -44,12 +44,7 @@ export const tokenSecurityEvents = {
     description: 'A client got a person’s access token at the provider of a connection; see `connection_id`.',
   },
   'assertion.refused': {
-    class: 'access_granted',
-    severity: 'warning',
-    outcome: 'denied',
-    recorded: 'collected',
-    actor: 'the client',
-    target: 'connection',
+    ...refusalOf('access_granted', 'warning', 'denied', 'the client', 'connection'),
     description:
       'An identity assertion was refused: one that was brought, of a connection’s provider (without a target: of no connection’s), or one that was asked for, with the external server as its target; `reason` says by which kind of rule.',
   },
@@ -59,12 +54,7 @@ export const tokenSecurityEvents = {
       'The provider of a connection said that sessions or an account there ended; `signal` says what, `sessions` how many sessions that began through it ended here.',
   },
   'signal.refused': {
-    class: 'access_withdrawn',
-    severity: 'warning',
-    outcome: 'denied',
-    recorded: 'collected',
-    actor: 'nobody',
-    target: 'connection',
+    ...refusalOf('access_withdrawn', 'warning', 'denied', 'nobody', 'connection'),
     description: 'What came as a signal of a connection’s provider was none that is taken; `reason` says by which kind of rule.',
   },
   'assertion.replayed': {

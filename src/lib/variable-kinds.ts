@@ -7,7 +7,6 @@ export type RateLimit = { readonly limit: number; readonly windowSeconds: number
 export const integer = (fallback: number, min: number, max: number) =>
   z.coerce.number('must be a number').int('must be a whole number').min(min).max(max).default(fallback);
 
-/** `on` or `off`, as a boolean. */
 export const onOff = z.enum(['on', 'off'], 'must be on or off').transform((word) => word === 'on');
 
 /** `10/60`. */
@@ -99,3 +98,7 @@ export const trustProxy = z
     if (text === 'on' || text === 'true') return true;
     return /^\d+$/.test(text) ? Number(text) : text;
   });
+
+export const cellName = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be 1 to 63 lower-case letters, digits and hyphens');
+export const smtpAddress = z.string().regex(/^smtps?:\/\//, 'must be an smtp:// or smtps:// address');
+export const redisAddress = z.string().regex(/^rediss?:\/\//, 'must be a redis:// address');

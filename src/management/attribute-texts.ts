@@ -255,6 +255,5 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
   ...logAttributeTexts,
 });
 
-/** What the attribute of a type means; null when nothing says so. */
 export const attributeTextOf = (type: string, attribute: string): string | null =>
   own(attributeTexts[type], attribute) ?? own(attributeTexts['*'], attribute) ?? null;

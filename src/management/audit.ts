@@ -77,7 +77,6 @@ const detailsOf = (
 /** Appends the entry of a write, and the security events that it is; `call` is that of its transaction, so that both are kept or neither. */
 export const recordWrite = (call: Call, entry: AuditEntry): Promise<void> => recordWrites(call, [entry]);
 
-/** The same of many writes. */
 export async function recordWrites(call: Call, entries: readonly AuditEntry[]): Promise<void> {
   const written = entries.map((entry) => writtenOf(call, entry));
   await insertAuditLogs(

@@ -3,7 +3,6 @@ import { bodyLimits } from '../http/request/body-limits.js';
 import { parseJsonObject, readBytes } from '../http/request/json-body.js';
 import { refuse } from './problems.js';
 
-/** The most values that a document has. */
 const mostValues = 20_000;
 
 /** The bytes of the body. @throws what body-parser throws: 413 beyond the limit, 400 for a wrong length */

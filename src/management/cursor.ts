@@ -5,7 +5,6 @@ import type { DigestUse } from '../lib/seal.js';
 
 const tagLength = 12;
 
-/** The purpose of a cursor's digest: environment, list and order. */
 const useOf = (ctx: Context, list: string, sort: string): DigestUse => `cursor ${ctx.environment.id} ${list} ${sort}`;
 
 /** A position as opaque text that only this service can make. */

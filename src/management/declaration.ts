@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Source } from '../db/lists/list-source.js';
 import type { Touch } from '../domain/reach/reach.js';
 import { named } from '../lib/named.js';
+import { stampSorts } from './fields.js';
 import type { Create, Definition, ReachOf, Relationship, Resource, ToOne, Update } from './resource.js';
 
 /**
@@ -48,11 +49,12 @@ export function titleOf(path: string): string {
 }
 
 /** A resource as it is declared: what can be set is said once, and what isn't classified by reach doesn't compile. */
-type Declaration<R, C, U> = Omit<Definition<R, C, U>, 'title' | 'source' | 'relationships' | 'reach' | 'create' | 'update'> & {
+type Declaration<R, C, U> = Omit<Definition<R, C, U>, 'title' | 'source' | 'relationships' | 'sorts' | 'reach' | 'create' | 'update'> & {
   /** Where it is otherwise: the table is called as the path, and its key is the UUID `id`. */
   readonly source?: Partial<Source>;
   /** Beside the environment that it belongs to. */
   readonly relationships?: Readonly<Record<string, Relationship>>;
+  readonly sorts?: Definition<R, C, U>['sorts'];
   /** What can be set, and is not shown though nothing of it is secret. */
   readonly hidden?: readonly string[];
   readonly reach: Omit<ReachOf<R>, 'attributes'>;
@@ -93,7 +95,7 @@ export function resource<
     computed,
     relationships,
     filters,
-    sorts,
+    sorts = stampSorts(declaration.path),
     actions,
     ...rest
   } = declaration;

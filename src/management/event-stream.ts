@@ -2,12 +2,12 @@ import type { Response } from 'express';
 import { readFeed, type EventRow, type FeedPage, type FeedPosition } from '../db/tables/events.js';
 import type { Actor } from '../domain/actor.js';
 import type { Context } from '../domain/context.js';
+import { findServedEnvironment } from '../domain/environments/environments.js';
 import type { EventStream, Round } from '../domain/notes/event-streams.js';
 import { ApiError, OAuthError, PageError } from '../errors.js';
 import { feedCursor, followedTypes, nextPage, type Followed } from './feed.js';
 import { problem } from './problems.js';
 
-/** Who reads a stream, as of now. */
 export type StreamReader = { readonly ctx: Context; readonly actor: Actor };
 
 type Opening = {
@@ -69,6 +69,7 @@ export async function openEventStream(res: Response, { reader, subject, followed
 
   const advance = async (round: Round): Promise<boolean> => {
     try {
+      if (!(await findServedEnvironment(ctx, ctx.environment.id))) return (res.end(), false);
       const now = await round(again.key, () => again.read());
       if (isFull()) {
         fullSince ??= clock.elapsed();

@@ -26,7 +26,6 @@ export function problem(
   return { status, code, title: titleOf(code), detail, ...(source ? { source } : {}), ...(meta ? { meta } : {}) };
 }
 
-/** A refusal with one error object. */
 export function refuse(
   status: number,
   code: ApiErrorCode,

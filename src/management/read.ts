@@ -24,7 +24,6 @@ export type ReadRequest = {
 /** Where the pages around a list begin; null at its ends. */
 export type Cursors = { readonly previous: string | null; readonly next: string | null };
 
-/** A page of a list. */
 export type ComposedList<Data = ResourceObject> = Composed<readonly Data[]> & { readonly cursors: Cursors };
 
 /** A list that is read: whose records, at which address, and the name that its cursors are bound to. */

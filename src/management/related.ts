@@ -5,7 +5,6 @@ import type { Condition } from '../db/lists/list-source.js';
 import { findRecords } from './records.js';
 import { idOf, targetOf, type ResourceRegistry, type Relationship, type Resource, type ResourceRow, type ToMany } from './resource.js';
 
-/** The condition for rows of `target` that the relationship of the record links to. */
 export function relatedTo(resource: Resource, row: ResourceRow, relationship: ToMany, target: Resource): Condition {
   const id = idOf(resource, row);
   const { by } = relationship;

@@ -28,7 +28,6 @@ export type Written<R> = {
 
 /** What actors of an organization see and do of a collection (specification 16.5); of one without it nothing. */
 export type OrganizationRule<R = ResourceRow> = {
-  /** The column that names the organization. */
   readonly column?: keyof R & string;
   /** SQL of the rows that they see, where that isn't those of `column`; each `?` is the organization's id. */
   readonly owned?: string;
@@ -168,7 +167,6 @@ export type ReachOf<R> = {
   removed?(tx: Context, row: R): Promise<Reach>;
   /** What a change of an attribute takes from others, or opens, beside that, by the attribute's name. */
   readonly changed?: Readonly<Record<string, (tx: Context, row: R) => Promise<Reach>>>;
-  /** Of every attribute that can be set. */
   readonly attributes: Readonly<Record<string, Touch>>;
   /** A new record: `plain` when its maker doesn't control it. Left out: what the record reaches must be held. */
   readonly create?: 'plain' | 'everything';

@@ -26,7 +26,6 @@ export function requireFollowed({ actor }: Call, target: Resource): void {
   if (actor.organization_id && !target.organization) throw insufficientScope([permissionFor(target, 'read')]);
 }
 
-/** The attributes that the actor sees. */
 export function shownTo({ actor }: Pick<Call, 'actor'>, { organization, attributes }: Resource): readonly string[] {
   const names = Object.keys(attributes.shape);
   const shown = actor.organization_id ? organization?.shows : undefined;

@@ -10,7 +10,6 @@ import { ownInput } from './within-organization.js';
 import { targetOf, type RelatedRows, type Resource, type ResourceRow, type ToMany, type Written } from './resource.js';
 
 export type Operation = {
-  /** `add`, `remove` and `replace` change a to-many relationship. */
   readonly kind: 'create' | 'update' | 'delete' | 'act' | 'add' | 'remove' | 'replace';
   readonly resource: Resource;
   /** Of the record; null for a new one. */
@@ -55,7 +54,6 @@ function touchedBy(resource: Resource, name: string): Touched {
   return { touch: resource.reach.attributes[name] ?? 'everything', at: { attribute: name } };
 }
 
-/** What of a new record was given. */
 function touchedByCreation(resource: Resource, attributes: ResourceRow, related: RelatedRows): Touched[] {
   // A new record takes nothing from anybody: only its resulting reach is checked.
   return [...Object.keys(attributes), ...Object.keys(related)]
@@ -200,7 +198,6 @@ export const writeKinds: Readonly<Record<Operation['kind'], Kind>> = {
   replace: relationship,
 };
 
-/** The resource of the record that the answer shows. */
 export function answeredBy(call: Call, one: Operation): Resource {
   const type = one.kind === 'act' ? actionOf(one).answers : undefined;
   return (type === undefined ? undefined : call.registry.byType.get(type)) ?? one.resource;

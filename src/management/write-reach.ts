@@ -47,7 +47,6 @@ async function besides({ call, write, row }: State, touched: readonly Touched[])
   return taken;
 }
 
-/** The targets of a relationship change that affects the targets too. */
 async function weighTargets(call: Call, relationship: ToMany | undefined, targets: readonly ResourceRow[]): Promise<Weighed[]> {
   const touch = relationship?.change?.targets;
   if (!relationship || touch === undefined) return [];

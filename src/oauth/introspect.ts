@@ -1,18 +1,17 @@
 import type { Request, Response } from 'express';
 import { algorithmFor } from '../domain/clients/profile.js';
-import { sessionBounds } from '../domain/sessions/sessions.js';
 import { signerFor } from '../domain/signing-keys/signing-keys.js';
 import { signJwt } from '../domain/tokens/formats/jwt.js';
 import { isOfRecord } from '../domain/tokens/of-record.js';
 import { detailsOf } from '../domain/tokens/authorization-details.js';
+import { sessionBounds } from '../domain/sessions/sessions.js';
+import { findPresented } from '../domain/tokens/refresh-token.js';
 import { effectiveTarget } from '../domain/tokens/target.js';
 import { organizationClaims, type OrganizationClaims } from '../domain/tokens/organization-claims.js';
 import { describeActiveToken, type DescribedToken } from '../domain/tokens/active-token.js';
 import { lookUpScope, type Context } from '../domain/context.js';
 import type { Client } from '../domain/clients/clients.js';
-import { findRefreshToken } from '../db/tables/refresh_tokens.js';
 import { OAuthError } from '../errors.js';
-import { digest } from '../lib/digest.js';
 
 const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 
@@ -49,8 +48,8 @@ function describe({ token, permissions, mapped }: DescribedToken, organization: 
 
 /** The introspection response of a refresh token; null for one of another client, or that can't be used. */
 async function describeRefreshToken(ctx: Context, client: Client, value: string): Promise<object | null> {
-  const token = await findRefreshToken(ctx.scope, digest(value), sessionBounds(ctx));
-  if (!token || token.client_id !== client.id || token.problem !== null || token.rotated_at !== null) return null;
+  const token = await findPresented(ctx, value, sessionBounds(ctx));
+  if (!token || token.client_id !== client.id || token.problem !== null || token.replaced_at !== null) return null;
   if (!isOfRecord(client, token.issued_at.getTime())) return null;
   const target = token.resource === null ? null : await effectiveTarget(ctx, client, token.resource, token.grant_id);
   if (token.resource !== null && !target) return null;

@@ -44,7 +44,7 @@ export function rememberedDocuments(deps: Deps): AnswerAhead {
     const host = soleHost(req);
     // A proxy that is trusted may name another.
     const environment = host === null ? undefined : recallEnvironmentForHost(deps, config.trustProxy === false ? host : (req.host ?? ''));
-    const document = environment && recall(deps, environment);
+    const document = environment?.held_at === null ? recall(deps, environment) : undefined;
     if (document === undefined) return false;
     const started = performance.now();
     const request_id = requestIdOf(req, clock.now().getTime());

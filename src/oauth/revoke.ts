@@ -1,9 +1,9 @@
 import type { Request, Response } from 'express';
 import { findActiveToken } from '../domain/tokens/active-token.js';
 import { sessionBounds } from '../domain/sessions/sessions.js';
+import { findPresented } from '../domain/tokens/refresh-token.js';
 import { endGrantOf } from '../domain/tokens/revoke.js';
 import { deleteAccessToken } from '../db/tables/access_tokens.js';
-import { findRefreshToken } from '../db/tables/refresh_tokens.js';
 import { revokeId } from '../db/tables/revocations.js';
 import { OAuthError } from '../errors.js';
 import { digest } from '../lib/digest.js';
@@ -17,7 +17,7 @@ export async function revoke(req: Request, res: Response): Promise<void> {
   const value = form.get('token');
   if (value === undefined) throw OAuthError.invalid_request('token is required');
   if (value.startsWith('rt_')) {
-    const token = await findRefreshToken(ctx.scope, digest(value), sessionBounds(ctx));
+    const token = await findPresented(ctx, value, sessionBounds(ctx));
     if (token?.client_id === client.id) await endGrantOf(ctx, token);
   } else {
     const token = await findActiveToken(ctx, value);

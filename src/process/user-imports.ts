@@ -1,7 +1,7 @@
 import { findStaleHashMix, renewHashMix } from '../db/tables/environments.js';
 import { claimUserImport, importLeaseMs } from '../db/tables/user_imports.js';
 import { createContext, transaction, type Deps } from '../domain/context.js';
-import { findEnvironmentById } from '../domain/environments/environments.js';
+import { findServedEnvironment } from '../domain/environments/environments.js';
 import { uuidv7 } from '../lib/random.js';
 import { startLoop, type Loop, type PassEnd } from '../platform/loop.js';
 
@@ -11,7 +11,7 @@ const mixAgeMs = 86_400_000;
 /** Counts the password hashes of an environment anew, where that was last done a day ago. */
 async function renewStaleMix(deps: Deps): Promise<PassEnd> {
   const id = await findStaleHashMix(deps.db.knex, new Date(deps.clock.now().getTime() - mixAgeMs));
-  const environment = id === null ? null : await findEnvironmentById(deps, id);
+  const environment = id === null ? null : await findServedEnvironment(deps, id);
   if (!environment) return 'done';
   await transaction(createContext(deps, environment), (tx) => renewHashMix(tx.scope, tx.clock.now()));
   return 'more';

@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import { transaction } from '../domain/context.js';
 import { finishSetupLink, startSetupLink, type SetupLink } from '../domain/setup-links/setup-links.js';
 import type { SetupPart } from '../db/tables/setup_links.js';
-import { csrfToken } from '../http/auth/csrf.js';
+import { formPage } from '../http/auth/csrf.js';
 import { setCookie } from '../http/request/cookies.js';
 import { basePage } from '../http/pages/pages.js';
 import { wordsOf } from '../http/pages/words.js';
@@ -38,7 +38,7 @@ export async function stepPage(req: Request, res: Response, title: string): Prom
   const held = heldOf(req);
   const { link } = held;
   return {
-    ...basePage(req.ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+    ...formPage(req, res, title),
     path: pathOf(held),
     service: req.ctx.environment.name,
     steps: await stepsOf(req),

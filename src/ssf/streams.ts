@@ -63,9 +63,18 @@ async function askedStream(call: SsfCall): Promise<SignalStreamRow> {
 
 const gone = () => new OAuthError(404, 'not_found', 'there is no such stream of this client');
 
+/** @throws {OAuthError} 403 for a stream that an administrator has paused */
+function requireOwnWill({ paused_by }: SignalStreamRow): void {
+  if (paused_by === 'administrator') throw new OAuthError(403, 'access_denied', 'an administrator has paused a stream of this client');
+}
+
 export async function createStream(call: SsfCall): Promise<SsfReply> {
   const input = wholeInput(await readReceiverJson(call.req, call.res, streamBody));
-  const row = await transaction(call.ctx, (tx) => createSignalStream(tx, call.client, input));
+  const row = await transaction(call.ctx, async (tx) => {
+    // It would go on by another one.
+    (await listSignalStreams(tx.scope, call.client.id)).forEach(requireOwnWill);
+    return createSignalStream(tx, call.client, input);
+  });
   return { status: 201, body: streamDocument(row) };
 }
 
@@ -94,8 +103,9 @@ export const writeStream =
   };
 
 export async function deleteStream(call: SsfCall): Promise<SsfReply> {
-  const { id } = await askedStream(call);
-  await transaction(call.ctx, (tx) => removeSignalStream(tx.scope, id));
+  const row = await askedStream(call);
+  requireOwnWill(row);
+  await transaction(call.ctx, (tx) => removeSignalStream(tx.scope, row.id));
   return { status: 204 };
 }
 
@@ -113,7 +123,7 @@ export async function readStatus(call: SsfCall): Promise<SsfReply> {
 export async function writeStatus(call: SsfCall): Promise<SsfReply> {
   const { stream_id, status, reason } = await readReceiverJson(call.req, call.res, statusBody);
   const row = await requireStream(call, stream_id);
-  if (row.paused_by === 'administrator') throw new OAuthError(403, 'access_denied', 'an administrator has paused this stream');
+  requireOwnWill(row);
   const paused_by = status === 'paused' ? 'receiver' : null;
   const changed = await transaction(call.ctx, (tx) => setSignalStatus(tx, row, { status, paused_by, status_reason: reason ?? null }));
   if (!changed) throw gone();

@@ -2,9 +2,9 @@ import type { Request, Response } from 'express';
 import { connectionOf, type Connection } from '../domain/connections/connections.js';
 import type { ProviderAccount } from '../domain/connections/identities.js';
 import { findUser, type UserRow } from '../db/tables/users.js';
-import { csrfToken } from '../http/auth/csrf.js';
+import { formPage } from '../http/auth/csrf.js';
 import { isLanguageSwitch } from '../http/pages/language-switch.js';
-import { basePage, formActionSource } from '../http/pages/pages.js';
+import { formActionSource } from '../http/pages/pages.js';
 import { pendingOf } from '../http/request/return-to.js';
 import { onwardPath, takeStep } from '../http/auth/sign-in.js';
 import type { Web } from '../http/web.js';
@@ -56,11 +56,7 @@ function render(web: Web, req: Request, res: Response, { link, waiting, email, c
     res,
     'account/link-account',
     {
-      ...basePage(req.ctx.environment, {
-        title: t(waiting.again ? 'link.title_again' : 'link.title', { provider: display_name }),
-        request_id: req.request_id,
-        csrf_token: csrfToken(req, res),
-      }),
+      ...formPage(req, res, t(waiting.again ? 'link.title_again' : 'link.title', { provider: display_name })),
       action: '/auth/sso/link',
       hidden: { link },
       email,

@@ -8,9 +8,8 @@ import { giveConsent } from '../domain/grants/consents.js';
 import { keepTokens } from '../domain/provider-tokens/tokens.js';
 import { PageError } from '../errors.js';
 import { sessionOf } from '../http/auth/browser-session.js';
-import { csrfToken } from '../http/auth/csrf.js';
+import { formPage } from '../http/auth/csrf.js';
 import { originOf } from '../http/pages/mail-origin.js';
-import { basePage } from '../http/pages/pages.js';
 import { shownNameOf, unverifiedNotice } from '../http/pages/shown-client.js';
 import { wordsOf } from '../http/pages/words.js';
 import { queryOf } from '../http/request/form.js';
@@ -67,11 +66,7 @@ function render(web: Web, req: Request, res: Response, { client, connection, sco
   const { display_name } = connection;
   const name = shownNameOf(words, client);
   web.renderPage(res, 'sso/provider-access', {
-    ...basePage(req.ctx.environment, {
-      title: words.t('provider_access.title', { client: name, provider: display_name }),
-      request_id: req.request_id,
-      csrf_token: csrfToken(req, res),
-    }),
+    ...formPage(req, res, words.t('provider_access.title', { client: name, provider: display_name })),
     action: providerAccessPath,
     hidden: {
       client_id: client.id,

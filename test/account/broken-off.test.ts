@@ -23,7 +23,6 @@ async function post(path: string, body: unknown): Promise<{ status: number; body
   };
 }
 
-/** How many events of the type are stored. */
 async function countOf(type: string): Promise<number> {
   const rows = (await service.deps.db.knex('events').select('body')) as { body: string }[];
   return rows.filter((row) => (JSON.parse(row.body) as StoredEvent).event === type).length;

@@ -102,7 +102,6 @@ describe('answering', () => {
   });
 });
 
-/** Posts JSON to the host. */
 function atHost(host: string, path: string, body: unknown, headers: Record<string, string> = {}): Promise<PlainAnswer> {
   return fromAddress('127.0.0.1', service.url + path, {
     method: 'POST',

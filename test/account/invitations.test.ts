@@ -4,7 +4,7 @@ import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
 import { addOrganization, invitationPath, invite } from '../support/invitations.js';
 import { lastMailTo } from '../support/mailbox.js';
-import { manage, startManagedService, type Document } from '../support/management.js';
+import { link, manage, startManagedService, type Document } from '../support/management.js';
 import { shared, sharedManagedService } from '../support/shared-service.js';
 
 let number = 0;
@@ -73,6 +73,28 @@ test('without a client it leads to the account; with a client of no sign-in addr
   const { path } = await invited(email, { client: client.id });
   expect((await browser.submit(path, {})).headers.get('location')).toBe('https://notes.example/');
   expect((await browser.submit((await invited(email)).path, {})).headers.get('location')).toBe('/account');
+});
+
+test('whoever was removed does not come back by an invitation of before, but by one that is sent again (attack 64.1883)', async () => {
+  const { email, browser } = await person();
+  const { organization, record, path } = await invited(email);
+  const user = (await api.get(`/users?filter[email]=${email}`)).body['data'][0] as Document;
+  const { id } = await api.create(
+    'organization_memberships',
+    'organization_membership',
+    {},
+    {
+      organization: link('organization', organization['id']),
+      user: link('user', user['id']),
+    },
+  );
+  service.clock.advance(60_000);
+  expect((await api.delete(`/organization_memberships/${id}`)).status).toBe(204);
+  expect((await browser.submit(path, {})).status).toBe(410);
+  expect(await membersOf(organization)).toHaveLength(0);
+  expect((await api.post(`/organization_invitations/${record['id']}/resend`)).status).toBe(202);
+  expect((await browser.submit(await invitationPath(service.url, email), {})).status).toBe(303);
+  expect(await membersOf(organization)).toHaveLength(1);
 });
 
 test('an invitation that two browsers accept at once makes one member (attack 43.1333)', async () => {

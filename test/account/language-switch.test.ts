@@ -15,7 +15,6 @@ let user: UserRow;
 let browser: Browser;
 
 const langOf = (html: string) => /<html lang="([^"]*)"/.exec(html)?.[1];
-/** The fields of the form with the id. */
 const formOf = (html: string, id: string) => formValues(new RegExp(`<form id="${id}"[\\s\\S]*?</form>`).exec(html)?.[0] ?? '');
 /** The buttons that send the form with the id for its page in another language. */
 const switchOf = (html: string, id: string) =>

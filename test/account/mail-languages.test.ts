@@ -18,7 +18,6 @@ const service = sharedService(() => startManagedService({ SMTP_URL: `smtp://127.
 const ctx = contextOf(service);
 const client = shared(() => addClient(ctx));
 
-/** The newest mail to the address. */
 async function mailTo(email: string) {
   await drain(mailQueue(service.deps));
   await expect.poll(() => smtp.received.some(({ to }) => to[0] === email)).toBe(true);

@@ -10,26 +10,24 @@ import { Browser } from '../support/browser.js';
 import { addEnvironment, addUser, password } from '../support/data.js';
 import { setEnvironment } from '../support/factors.js';
 import { auditRows, lastRow } from '../support/security-events.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 import { startSmtpServer } from '../support/smtp.js';
-import { shared } from '../support/shared-service.js';
+import { shared, sharedService } from '../support/shared-service.js';
 import { drain } from '../support/outbox-queue.js';
 
-let service: TestService;
 let ctx: Context;
 const chrome = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36';
 const newPassword = 'a wholly different sentence';
 
 const smtp = shared(() => startSmtpServer());
 
+const service = sharedService(() => startTestService({ SMTP_URL: `smtp://127.0.0.1:${smtp.port}` }));
 beforeAll(async () => {
-  service = await startTestService({ SMTP_URL: `smtp://127.0.0.1:${smtp.port}` });
   // An environment of kind development sends none unless told to.
   await setEnvironment(service, { new_device_mail: true });
   ctx = await service.context();
 });
 afterAll(async () => {
-  await service?.stop();
   await smtp?.close();
 });
 

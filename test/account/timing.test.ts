@@ -1,26 +1,25 @@
 import { Agent, request } from 'node:http';
 import bcrypt from 'bcryptjs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sharedService } from '../support/shared-service.js';
 import { createPasswordHasher } from '../../src/domain/passwords/passwords.js';
 import { addUser } from '../support/data.js';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 
 // Medians of interleaved samples (reference: at least 200 a class, within 10 %: TIMING_SAMPLES=200 TIMING_TOLERANCE=0.1 on a quiet machine).
 const samples = Number(process.env['TIMING_SAMPLES'] ?? 24);
 const tolerance = Number(process.env['TIMING_TOLERANCE'] ?? 0.3);
 const rounds = 5;
 
-let service: TestService;
 let known: string;
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 
+const service = sharedService(() => startTestService({}, { overrides: { passwords: createPasswordHasher() } }));
 beforeAll(async () => {
-  service = await startTestService({}, { overrides: { passwords: createPasswordHasher() } });
   known = (await addUser(await service.context())).email;
 });
 afterAll(async () => {
   agent.destroy();
-  await service?.stop();
 });
 
 /** Milliseconds from sending to the whole answer, over one kept connection. */

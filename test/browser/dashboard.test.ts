@@ -41,7 +41,6 @@ async function setUp({ service, page }: Story): Promise<void> {
   await page.waitForURL('**/dashboard');
 }
 
-/** Makes a web client through the wizard; answers its id and secret. */
 async function createClient({ page, service }: Story, redirect_uri: string): Promise<{ id: string; secret: string }> {
   await page.goto(`${service.url}/dashboard`);
   await page.getByRole('link', { name: 'Create client' }).click();

@@ -28,7 +28,6 @@ const views = [
   { name: 'phone-dark', viewport: { width: 390, height: 844 }, colorScheme: 'dark', javaScriptEnabled: false },
 ] as const;
 
-/** Reads the newest code in the mailbox, as a developer would. */
 async function readCode(context: BrowserContext, email: string, name: string): Promise<string> {
   const page = await context.newPage();
   await page.goto(`${service.url}/dev/mailbox`);

@@ -24,7 +24,6 @@ export function check(history: History): Violation[] {
 
 const seconds = (ms: number) => (ms / 1000).toFixed(3).padStart(8);
 
-/** One operation as a line. */
 export function lineOf({ id, kind, replica, start, end, outcome, status, ...aspects }: Operation): string {
   const about = JSON.stringify(aspects, (_key, value: unknown) =>
     typeof value === 'string' && value.length > 60 ? `${value.slice(0, 57)}...` : value,

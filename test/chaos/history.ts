@@ -33,7 +33,6 @@ export type Aspects = {
   readonly withdraws?: string;
   /** What had to be in force for it to be ok; `refused` says that something of it was not. */
   readonly uses?: readonly string[];
-  /** The authorization code that is redeemed. */
   readonly redeems?: string;
   /** The refresh token that is presented, the grant it belongs to, and, when ok, what came back. */
   readonly presents?: { readonly token: string; readonly family: string; readonly successor: string | null };

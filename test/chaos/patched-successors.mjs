@@ -4,9 +4,9 @@ import { register } from 'node:module';
 const hooks = `
   export async function load(url, context, next) {
     const loaded = await next(url, context);
-    if (!url.endsWith('/oauth/grants/refresh_token.js')) return loaded;
+    if (!url.endsWith('/domain/tokens/refresh-token.js')) return loaded;
     const source = String(loaded.source);
-    const patched = source.replace("'refresh successor'", "'refresh successor ' + process.pid");
+    const patched = source.replaceAll("'refresh token'", "'refresh token ' + process.pid");
     if (patched === source) throw new Error('nothing to patch in ' + url);
     return { ...loaded, source: patched };
   }`;

@@ -1,6 +1,5 @@
 import { documentOf, insist, type World } from './world.js';
 
-/** A client that the load acts as. */
 export type StageClient = { readonly id: string; readonly secret: string; readonly authorization: string };
 
 /** What is there before the load begins. */
@@ -18,7 +17,6 @@ export type Stage = {
   readonly limited: readonly { readonly name: string; readonly client: StageClient; readonly limit: number }[];
 };
 
-/** Token requests of this client are not limited. */
 const free = { token_rate_limit: 1_000_000 };
 export const password = 'a password of the chaos run';
 
@@ -40,11 +38,9 @@ async function addApi(world: World, format: 'opaque' | 'jwt'): Promise<{ id: str
   return { id, identifier };
 }
 
-/** The document of a machine client. */
 export const machineDocument = (name: string, attributes: object) =>
   documentOf('client', { name, application_type: 'machine', grant_types: ['client_credentials'], ...attributes });
 
-/** The document of a grant of the API to the client. */
 export const grantDocument = (client: string, api: string) =>
   documentOf(
     'client_grant',

@@ -3,7 +3,6 @@ import { groupBy, type History, type Operation } from './history.js';
 const percentile = (sorted: readonly number[], share: number) =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 
-/** The longest time in which no request ended ok, in milliseconds. */
 function longestOutage(operations: readonly Operation[]): number {
   const ends = operations.filter(({ outcome }) => outcome === 'ok').map(({ end }) => end);
   return ends.reduce((longest, end, index) => Math.max(longest, end - (ends[index - 1] ?? end)), 0);

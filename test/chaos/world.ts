@@ -26,7 +26,6 @@ export const either = (random: Random): ReplicaName => random.pick(names);
 export const other = (replica: ReplicaName): ReplicaName => (replica === 'A' ? 'B' : 'A');
 export const pause = (random: Random, least: number, most: number) => delay(random.between(least, most));
 
-/** The media type of the Management API. */
 const mediaType = 'application/vnd.api+json';
 
 export function createWorld(options: {

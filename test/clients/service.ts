@@ -20,7 +20,6 @@ export type Service = {
   readonly issuer: string;
   /** The file with the certificate of its TLS; null on http. */
   readonly certificate: string | null;
-  /** The id of the person. */
   readonly personId: string;
   /** Creates what a guide's JSON document describes. @returns its id and attributes, the secret among them */
   create(path: string, document: unknown): Promise<{ readonly id: string; readonly attributes: Record<string, unknown> }>;

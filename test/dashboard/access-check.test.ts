@@ -19,7 +19,15 @@ const withoutMarkup = (html: string) =>
     .replaceAll(/<[^>]*>/g, ' ')
     .replaceAll(/&[#\w]+;/g, (entity) => entities[entity] ?? entity)
     .replaceAll(/\s+/g, ' ');
-const readers = ['external_servers:read', 'outbound_grants:read', 'users:read', 'clients:read', 'organization_memberships:read'];
+const readers = [
+  'external_servers:read',
+  'outbound_grants:read',
+  'users:read',
+  'clients:read',
+  'organization_memberships:read',
+  'organization_groups:read',
+  'roles:read',
+];
 
 const ask = async (browser: Browser, question: Record<string, string> = {}) => {
   const asked = new URLSearchParams({ user: world.user.email, client: world.app.id, resource: apiIdentifier, acr: '1', ...question });
@@ -87,7 +95,7 @@ describe('says no with the rule that decides', () => {
   });
 });
 
-test('unknown people and clients, odd values and missing permissions are told so (attack 43.1605)', async () => {
+test('unknown people and clients, odd values and missing permissions are told so (attacks 43.1605 and 63.1863)', async () => {
   const browser = await signedInWith(service, ...readers);
   expect(await ask(browser, { user: 'nobody@nowhere.example' })).toContain('There is no user with this address.');
   expect(await ask(browser, { user: '' })).toContain('Enter the address of a user and choose a client.');

@@ -8,17 +8,16 @@ import { signedInWith } from '../support/administrators.js';
 import type { Browser } from '../support/browser.js';
 import { addUser } from '../support/data.js';
 import { formValues } from '../support/dashboard-forms.js';
-import { manage, type Api, type Document } from '../support/management.js';
+import { manage, type Document } from '../support/management.js';
 import { addConnection } from '../support/connections.js';
 import { addDomain, addOrganization } from '../support/organizations.js';
-import { sharedManagedService } from '../support/shared-service.js';
+import { sharedManagedService, shared } from '../support/shared-service.js';
 
 const service = sharedManagedService();
-let api: Api;
 let browser: Browser;
 
+const api = shared(() => manage(service.url));
 beforeAll(async () => {
-  api = await manage(service.url);
   browser = await signedInWith(service, ...managementPermissions);
 });
 

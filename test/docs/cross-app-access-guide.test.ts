@@ -57,7 +57,6 @@ async function applyBy(script: string): Promise<void> {
   expect([code, out]).toEqual([0, expect.stringContaining('created') as string]);
 }
 
-/** Starts the MCP server of the other guide. */
 async function startServer(service: TestService): Promise<void> {
   const api = await manage(service.url);
   const [found] = (await api.get('/api_resources?filter[search]=Notes')).body['data'];

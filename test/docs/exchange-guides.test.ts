@@ -18,7 +18,6 @@ async function blocksOf(name: string, language: string, values: Record<string, s
   return blocks.map((block) => Object.entries(values).reduce((done, [from, to]) => done.replaceAll(from, to), block));
 }
 
-/** The form that a curl command sends. */
 const formOf = (command: string, values: Record<string, string>) =>
   Object.fromEntries(
     [...command.matchAll(/-d ([\w-]+)=("?)(\$?[^\s"]+)\2/g)].map(([, name = '', , value = '']) => [name, values[value] ?? value]),

@@ -32,10 +32,8 @@ afterAll(async () => {
 const portOf = ({ url }: Replica) => Number(new URL(url).port);
 const pidOf = ({ process: { pid } }: Replica) => pid as number;
 
-/** Resident memory in MiB. */
 const memoryOf = (one: Replica) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pidOf(one)}/status`, 'utf8'))?.[1]) / 1024;
 
-/** Processor time that it has used, in seconds. */
 const processorSeconds = (one: Replica) => {
   const fields =
     readFileSync(`/proc/${pidOf(one)}/stat`, 'utf8')

@@ -20,7 +20,6 @@ export function bodiesByDelivery(posts: readonly ReceivedPost[]): Map<string, st
   return bodies;
 }
 
-/** How many attempts were recorded as failed. */
 export async function countFailedAttempts(ctx: Stage['ctx']): Promise<number> {
   const [row] = (await ctx.db.knex('webhook_delivery_attempts').whereNotNull('failure_reason').count('* as count')) as unknown as {
     count: number;

@@ -52,7 +52,6 @@ afterAll(async () => {
 type Sent = (to: { readonly url: string }) => Promise<Response>;
 const issuer = () => ctx.environment.issuer;
 
-/** A form of the client. */
 const form =
   (path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Sent =>
   ({ url }) =>

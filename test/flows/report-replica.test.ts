@@ -33,7 +33,6 @@ afterAll(async () => {
   await servers?.stop();
 });
 
-/** How often the metric counted the result. */
 async function counted(metric: string, result: string): Promise<number> {
   const { values } = await (
     service.deps.metrics.registry.getSingleMetric(metric) as unknown as {

@@ -158,7 +158,7 @@ describe('one process has the next key already, the other does not seal with it 
     },
   );
 
-  test('a refresh token that both rotate has one successor', async () => {
+  test('a refresh token that both rotate has one successor, also at once (attack 61.1828)', async () => {
     const { a, b, urlOf } = await pair();
     const ctx = await a.context();
     const client = await addClient(ctx, { first_party: true, token_endpoint_auth_method: 'none', application_type: 'spa' });
@@ -180,7 +180,9 @@ describe('one process has the next key already, the other does not seal with it 
       ];
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
       expect(answers.map((answer) => answer.body.refresh_token)).toEqual(answers.map(() => answers[0]?.body.refresh_token));
-      expect((await refresh(second, answers[1]?.body.refresh_token)).status).toBe(200);
+      const [next, other] = await Promise.all([first, second].map((one) => refresh(one, answers[1]?.body.refresh_token)));
+      expect([next?.status, other?.status, other?.body.refresh_token]).toEqual([200, 200, next?.body.refresh_token]);
+      expect((await refresh(second, next?.body.refresh_token)).status).toBe(200);
     }
   });
 

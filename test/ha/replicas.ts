@@ -38,7 +38,11 @@ const { host } = new URL(origin);
 /** What the balancer adds, for those who ask a replica in its place. */
 const forwarded = { 'x-forwarded-for': '203.0.113.7', 'x-forwarded-proto': 'https', 'x-forwarded-host': host };
 
-function createSend(base: string, own: Readonly<Record<string, string>>, tls: { ca?: string; servername?: string } = {}): Door['send'] {
+export function createSend(
+  base: string,
+  own: Readonly<Record<string, string>>,
+  tls: { ca?: string; servername?: string } = {},
+): Door['send'] {
   const connect = { timeout: 2000, ...tls };
   const dispatcher = new Agent({ connections: 256, headersTimeout: patienceMs, bodyTimeout: patienceMs, connect });
   return async (method, path, headers = {}, body) => {

@@ -3,17 +3,12 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import express, { type Express } from 'express';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createServer } from '../../src/http/server.js';
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
 
 async function listen(app: Express): Promise<{ server: Server; port: number }> {
   const server = createServer(app).listen(0, '127.0.0.1');
-  cleanups.push(() => server.close());
+  onTestFinished(() => void server.close());
   await once(server, 'listening');
   return { server, port: (server.address() as AddressInfo).port };
 }
@@ -41,7 +36,7 @@ test('an answer has no socket while those before it are not sent: of what is sen
   app.get('/', () => void (taken += 1));
   const { port } = await listen(app);
   const caller = connect(port, '127.0.0.1').on('error', () => undefined);
-  cleanups.push(() => caller.destroy());
+  onTestFinished(() => void caller.destroy());
   caller.resume().write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(200));
   await new Promise((resolve) => caller.once('close', resolve));
   expect(taken).toBe(33);
@@ -52,7 +47,7 @@ test('ten requests sent ahead are answered in their order', async () => {
   app.get('/:n', (req, res) => void setTimeout(() => res.send(`<${req.params.n}>`), 10 - Number(req.params.n)));
   const { port } = await listen(app);
   const caller = connect(port, '127.0.0.1');
-  cleanups.push(() => caller.destroy());
+  onTestFinished(() => void caller.destroy());
   let said = '';
   caller.on('data', (chunk: Buffer) => (said += chunk.toString()));
   caller.write(Array.from({ length: 10 }, (_, n) => `GET /${n} HTTP/1.1\r\nHost: localhost\r\n\r\n`).join(''));

@@ -1,18 +1,15 @@
 // GET /readyz as strangers can ask for it: always let in, whatever else the process has to do.
 import type { Knex } from 'knex';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
+import { sharedService } from '../support/shared-service.js';
 import { Agent, request } from 'undici';
-import { startTestService, type TestService } from '../support/service.js';
+import { startTestService } from '../support/service.js';
 
-let service: TestService;
 const agent = new Agent({ connections: 300 });
 
-beforeAll(async () => {
-  service = await startTestService({ DATABASE_POOL_MAX: '5' });
-});
+const service = sharedService(() => startTestService({ DATABASE_POOL_MAX: '5' }));
 afterAll(async () => {
   await agent.destroy();
-  await service?.stop();
 });
 
 test('a flood of readiness checks shares a look at the database, and none of them is told that there is no connection (attack 18.350)', async () => {

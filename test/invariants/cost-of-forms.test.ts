@@ -76,7 +76,6 @@ beforeAll(async () => {
 /** What is wrong by itself lets nothing else be looked at: hostile without company. */
 const alone = ['_csrf', '_version'];
 
-/** The administrator, signed in a moment ago. */
 const signedIn = async () => signedInBy(service, administrator, proofsNow(await service.context(), 'password'));
 
 const idOf = (collection: string): string => String(records.get(collection)?.['id'] ?? '00000000-0000-7000-8000-000000000000');
@@ -186,7 +185,6 @@ async function post({ method }: Door, address: string, headers: Record<string, s
   return response.statusCode;
 }
 
-/** What takes JSON beside forms, or instead of them. */
 const takesJson = (path: string) => !/^\/(?:dashboard|oauth|saml|auth\/sso|setup)\/(?!setup|register)/.test(path) && path !== '/language';
 
 const written = (...collections: string[]) => collections.flatMap((name) => [`POST /dashboard/${name}`, `POST /dashboard/${name}/:id`]);

@@ -1,23 +1,17 @@
 // What somebody outside can learn, or bend, by headers alone.
 import { request as send } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { sharedService } from '../support/shared-service.js';
 import { addEnvironment } from '../support/data.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 const metricsToken = 'a token for the metrics';
 const publicHost = 'id.example.com';
-let local: TestService;
-let open: TestService;
 
+const local = sharedService(() => startTestService({ METRICS_TOKEN: metricsToken }));
+const open = sharedService(() => startTestService({ METRICS_TOKEN: metricsToken, TRUST_PROXY: '1', BASE_URL: `https://${publicHost}` }));
 beforeAll(async () => {
-  local = await startTestService({ METRICS_TOKEN: metricsToken });
-  // A public address, as it is behind a proxy on the same machine.
-  open = await startTestService({ METRICS_TOKEN: metricsToken, TRUST_PROXY: '1', BASE_URL: `https://${publicHost}` });
   await addEnvironment(open.deps, 'staging');
-});
-afterAll(async () => {
-  await local?.stop();
-  await open?.stop();
 });
 
 type Headers = Record<string, string>;

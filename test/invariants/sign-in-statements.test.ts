@@ -1,23 +1,21 @@
 // What a sign-in costs the database: for somebody without factors nothing more than a password does, whatever else the environment offers.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sharedService } from '../support/shared-service.js';
 import { Browser } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
 import { addTwoStepUser } from '../support/factors.js';
 import { observeApp, type ObservedApp } from '../support/observed-app.js';
-import { startTestService, type TestService } from '../support/service.js';
 
-let service: TestService;
 let app: ObservedApp;
 let origin: string;
 
+const service = sharedService();
 beforeAll(async () => {
-  service = await startTestService();
   app = await observeApp(service.deps);
   origin = app.origin;
 });
 afterAll(async () => {
   await app?.close();
-  await service?.stop();
 });
 
 /** Tables that only factors have. */

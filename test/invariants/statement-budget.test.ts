@@ -1,5 +1,6 @@
 // How many statements each hot endpoint sends to the database: the part of its speed that no machine's noise touches.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sharedManagedService } from '../support/shared-service.js';
 import { proofNow } from '../../src/domain/proofs/proofs.js';
 import { approveDevice } from '../../src/domain/device-codes/answer.js';
 import { noOrigin } from '../../src/domain/origin.js';
@@ -29,10 +30,8 @@ import { addExternalServer, addIdentity, addOutboundGrant, idTokenType, refreshT
 import { addConnection } from '../support/connections.js';
 import { startWorkloadIssuer, type WorkloadIssuer } from '../support/workload-issuer.js';
 import { createClientKey, type ClientKey } from '../support/signed-jwt.js';
-import { managementClient, managementToken, startManagedService } from '../support/management.js';
-import type { TestService } from '../support/service.js';
+import { managementClient, managementToken } from '../support/management.js';
 
-let service: TestService;
 let app: ObservedApp;
 let origin: string;
 let client: TestClient;
@@ -59,8 +58,8 @@ let twoStepEmail: string;
 /** Of the built-in management client, which holds every permission. */
 let management: string;
 
+const service = sharedManagedService();
 beforeAll(async () => {
-  service = await startManagedService();
   const ctx = await service.context();
   client = await addClient(ctx, {
     grant_types: ['authorization_code', 'refresh_token', 'client_credentials', deviceCode, tokenExchangeGrantType, jwtBearerGrantType],
@@ -145,7 +144,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await app?.close();
   await issuer?.close();
-  await service?.stop();
 });
 
 const machineToken = (resource: ApiResourceRow) =>
@@ -242,7 +240,6 @@ const samlSignIn = () =>
 const tenantTokens = async (more: Record<string, string> = {}) =>
   tokenRequest(origin, tenants, (await code({ organization: organization.name, ...more }, tenants)).grant);
 
-/** A device code that its person said yes to. */
 async function approvedDeviceCode(): Promise<string> {
   const { device_code } = await startDevice(origin, client);
   const ctx = await service.context();

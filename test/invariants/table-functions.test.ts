@@ -169,6 +169,7 @@ const bag = (module: string): Row => ({ ...usual(), ...row(module) });
 /** Where neither name nor table says what is meant. */
 const special: Record<string, () => unknown[]> = {
   'provider_sessions.listSessionsThrough': () => [{ connection_id: row('connections')['id'], subject: 'one', sid: null }, soon],
+  'revocations.endRedeemedAt': () => [{ ...row('api_resources'), assertion_access: 'off' }],
   'revocations.endRedeemedOfSubject': () => [row('connections')['id'], 'one', soon],
   'revocation_feed.readRevocations': () => [{ at: '0', id: null }, new Date(0), 100],
   'access_tokens.findProvenAccessToken': () => [row('access_tokens')['digest'], [], proof],
@@ -250,7 +251,10 @@ const special: Record<string, () => unknown[]> = {
       proof: null,
     },
   ],
-  'outbound_grants.listFittingOutboundGrants': () => [[row('outbound_grants')['id']], row('users')['id']],
+  'outbound_grants.listFittingOutboundGrants': () => [
+    [row('outbound_grants')['id']],
+    { user_id: row('users')['id'], organization_id: null },
+  ],
   'provider_tokens.handOutProviderToken': () => [
     {
       client_id: row('provider_tokens')['client_id'],
@@ -268,6 +272,30 @@ const special: Record<string, () => unknown[]> = {
   ],
   'redeemed_assertions.findAssertedIdentity': () => [row('identities')['connection_id'], row('identities')['subject'], null],
   'redeemed_assertions.redeemAssertion': () => [redemption()],
+  'refresh_tokens.findRefreshToken': () => [
+    { id: row('refresh_tokens')['id'], generation: row('refresh_tokens')['generation'] },
+    sessionBounds(own),
+  ],
+  'refreshes.useRefreshToken': () => [
+    {
+      row: { id: row('refresh_tokens')['id'], generation: row('refresh_tokens')['generation'] },
+      now,
+      successor: { id: row('refresh_tokens')['id'], digest: digest('next') },
+      next_expires_at: soon,
+      jti: randomUUID(),
+      access_token_format: 'opaque',
+      access_token_digest: digest('access'),
+      access_token_lifetime: 60,
+      scope: 'openid',
+      audience: 'https://api.example',
+      authorization_details: null,
+      event_id: randomUUID(),
+      subscribers: [],
+      jkt: null,
+      refresh_jkt: null,
+      proof: null,
+    },
+  ],
   'revocations.revokeGrant': () => [
     {
       grant_id: row('refresh_tokens')['grant_id'],

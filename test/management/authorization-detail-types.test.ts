@@ -13,7 +13,7 @@ let api: Api;
 let count = 0;
 beforeAll(async () => void (api = await manage(service.url)));
 
-const amount = { name: 'amount', kind: 'money', required: true, max: 500 };
+const amount = { name: 'amount', kind: 'money', required: true, max: 500, currency: 'EUR' };
 const payee = { name: 'payee', kind: 'text' };
 const attributes = (more: Document = {}): Document => ({
   name: `payment-${(count += 1)}`,
@@ -87,6 +87,9 @@ test.for<[string, Document[], string, string]>([
   ['a choice without choices', [{ name: 'payee', kind: 'choice' }], 'invalid_value', 'fields/0'],
   ['a longer list than any', [{ ...payee, list: true, max: 51 }], 'invalid_value', 'fields/0'],
   ['a longer text than any', [{ ...payee, max: 1001 }], 'invalid_value', 'fields/0'],
+  ['a greatest amount of no currency (attack 58.1791)', [{ name: 'payee', kind: 'money', max: 5 }], 'invalid_value', 'fields/0'],
+  ['a currency of what is no money', [{ ...payee, currency: 'EUR' }], 'invalid_value', 'fields/0'],
+  ['a currency that there is not', [{ name: 'payee', kind: 'money', currency: 'XXQ' }], 'invalid_value', 'fields/0'],
   ['a greatest day', [{ name: 'payee', kind: 'date', max: 5 }], 'invalid_value', 'fields/0'],
 ])('fields with %s are 422', async ([, fields, code, place]) => {
   expect(refusal(await create({ fields, sentence: { en: '{payee}' } }))).toEqual([422, code, at(place)]);

@@ -1,25 +1,16 @@
 // What an integrator tries first, and with which client: the fifteen first calls, kitsu, the limit of requests, malformed HTTP.
 import Kitsu from 'kitsu';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { shared, sharedService, sharedManagedService } from '../support/shared-service.js';
 import { Api, manage, startManagedService, type Document } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
-import type { TestService } from '../support/service.js';
 import { processorMs } from '../support/processor-time.js';
 
-let service: TestService;
-let limited: TestService;
-let api: Api;
 const attributes = { name: 'Orders', url: 'http://127.0.0.1:49151/hook', events: ['user.created'] };
 
-beforeAll(async () => {
-  service = await startManagedService();
-  limited = await startManagedService({ RATE_LIMITS: 'on', RATE_LIMIT_STORE: 'memory' });
-  api = await manage(service.url);
-});
-afterAll(async () => {
-  await service?.stop();
-  await limited?.stop();
-});
+const service = sharedManagedService();
+const limited = sharedService(() => startManagedService({ RATE_LIMITS: 'on', RATE_LIMIT_STORE: 'memory' }));
+const api = shared(() => manage(service.url));
 
 const createWebhook = (given: Document = attributes) => api.post('/webhooks', { data: { type: 'webhook', attributes: given } });
 

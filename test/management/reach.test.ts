@@ -29,7 +29,6 @@ beforeAll(async () => {
   root = (await api.get('/users?filter[email]=root@example.com')).body['data'][0];
 });
 
-/** A caller who holds only these permissions. */
 const only = (...permissions: string[]) => manage(service.url, permissions.join(' '));
 const nearlyAll = (left: string) => only(...managementPermissions.filter((name) => name !== left));
 const patch = (caller: Api, collection: string, type: string, id: string, attributes: Document, relationships?: Document) =>

@@ -28,7 +28,6 @@ const firstError = (answer: { body: Document }) => answer.body['errors'][0] as D
 const jwks = async () =>
   ((await (await fetch(`${service.url}/.well-known/jwks.json`)).json()) as { keys: Document[] }).keys.map((key) => key['kid']);
 
-/** The payload of the newest event of the type. */
 async function lastEvent(type: string): Promise<Document> {
   const ctx = await service.context();
   const row = (await ctx.db.knex('events').where({ event_type: type }).orderBy('id', 'desc').first('body')) as { body: string } | undefined;

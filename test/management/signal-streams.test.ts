@@ -1,19 +1,16 @@
 // Streams of signals as administrators see them.
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import { addClient } from '../support/data.js';
 import { manage, startManagedService, type Api } from '../support/management.js';
-import { sharedService } from '../support/shared-service.js';
+import { sharedService, shared } from '../support/shared-service.js';
 import { addSignalReceiver, addSignalsApi, type SignalReceiver } from '../support/signals.js';
 
 const service = sharedService(() => startManagedService());
-let ctx: Context;
-let api: Api;
 let receiver: SignalReceiver;
 
+const ctx = shared(() => service.context());
+const api = shared(() => manage(service.url));
 beforeAll(async () => {
-  ctx = await service.context();
-  api = await manage(service.url);
   receiver = await addSignalReceiver(service, ctx);
 });
 

@@ -1,5 +1,6 @@
 // Webhooks over the API: what is sent again, when it arrives, and destinations that are refused (attacks, section 16).
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sharedService } from '../support/shared-service.js';
 import type { Context } from '../../src/domain/context.js';
 import {
   Api,
@@ -12,11 +13,8 @@ import {
 } from '../support/management.js';
 import { publishedDocument } from '../support/openapi.js';
 import { startReceiver, type Receiver } from '../support/receiver.js';
-import type { TestService } from '../support/service.js';
 import { emitRoles, quick, settledDeliveries } from '../support/webhooks.js';
 
-let service: TestService;
-let guarded: TestService;
 let api: Api;
 let strict: Api;
 let ctx: Context;
@@ -25,9 +23,9 @@ let receiver: Receiver;
 let webhook: Document;
 let failed: { id: string; created_at: Date; event_id: string }[];
 
+const service = sharedService(() => startManagedService(quick));
+const guarded = sharedService(() => startManagedService({ ALLOW_PRIVATE_NETWORK: 'off' }));
 beforeAll(async () => {
-  service = await startManagedService(quick);
-  guarded = await startManagedService({ ALLOW_PRIVATE_NETWORK: 'off' });
   [api, strict] = [await manage(service.url), await manage(guarded.url)];
   ctx = await service.context();
   receiver = await startReceiver(404);
@@ -37,8 +35,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await receiver?.close();
-  await guarded?.stop();
-  await service?.stop();
 });
 
 const path = () => `/webhooks/${webhook['id']}/redeliver_failed`;

@@ -167,6 +167,26 @@ describe('approving', () => {
     expect(await errorOf(one.auth_req_id)).toBe('authorization_pending');
   });
 
+  test('proofs of one moment approve one of two questions that are answered at once (attack 63.1861)', async () => {
+    const questions = [await asked(), await asked({ login_hint: user.id })];
+    later();
+    const browser = await freshlySignedIn(service, user);
+    const form = { ...fields(await (await browser.get(questions[0]?.path ?? '')).text()), decision: 'allow' };
+    const { knex } = ctx.db;
+    // Both have weighed the proofs before either counts.
+    const held = await knex.transaction();
+    await held('users').where({ id: user.id }).forUpdate().select('id');
+    const sent = questions.map(({ path }) => browser.post(path, form));
+    const waiting = knex('pg_stat_activity').whereRaw("datname = current_database() and wait_event_type = 'Lock'");
+    await expect.poll(async () => (await waiting.clone().select('pid')).length).toBe(2);
+    await held.commit();
+    const answers = await Promise.all(sent);
+    const pages = await Promise.all(answers.map((answer) => answer.text()));
+    expect(pages.map((html) => html.includes('id="allow"')).sort()).toEqual([false, true]);
+    const polled = await Promise.all(questions.map(({ auth_req_id }) => pollApproval(service.url, agent, auth_req_id)));
+    expect(polled.map(({ body }) => body.error ?? 'tokens').sort()).toEqual(['authorization_pending', 'tokens']);
+  });
+
   test('with approval_confirmation session it takes the session, whose class is judged', async () => {
     await setEnvironment(service, { approval_confirmation: 'session' });
     const browser = await earlier('password', 'totp');

@@ -1,12 +1,11 @@
 // Rich authorization requests (RFC 9396): what is asked for beyond scopes, allowed one by one, carried by tokens, and never widened.
 import * as client from 'openid-client';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { deleteDetailType, insertDetailType, updateDetailType } from '../../src/db/tables/authorization_detail_types.js';
+import { deleteDetailType, updateDetailType } from '../../src/db/tables/authorization_detail_types.js';
 import { withdrawConsent } from '../../src/domain/grants/authorizations.js';
 import { transaction } from '../../src/domain/context.js';
-import type { DetailField } from '../../src/lib/authorization-details.js';
-import { uuidv7 } from '../../src/lib/random.js';
 import { tokenExchangeGrantType } from '../../src/lib/grant-types.js';
+import { accounts, addType, paymentFields, paymentSentence } from '../support/authorization-details.js';
 import { authorizeGet, authorizeQuery, expectRedirectError } from '../support/authorize.js';
 import { csrfOf, locationParameters, type Browser } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
@@ -29,23 +28,10 @@ const user = shared(() => addUser(ctx));
 const key = shared(() => createClientKey('ES256'));
 let browser: Browser;
 
-async function addType(resource: { id: string }, name: string, fields: DetailField[], sentence: Record<string, string>, more = {}) {
-  const at = ctx.clock.now();
-  const row = { id: uuidv7(at.getTime()), name, api_resource_id: resource.id, fields, sentence, created_at: at, updated_at: at, ...more };
-  return insertDetailType(ctx.scope, row);
-}
-
-const paymentFields: DetailField[] = [
-  { name: 'amount', kind: 'money', required: true, max: 500 },
-  { name: 'payee', kind: 'text', required: true, max: 70 },
-  { name: 'on', kind: 'date' },
-];
-const accounts: DetailField = { name: 'accounts', kind: 'text', list: true, required: true, max: 3 };
-
 beforeAll(async () => {
-  await addType(bank, 'payment', paymentFields, { en: 'Pay {amount} to {payee} on {on}', de: '{amount} am {on} an {payee} zahlen' });
-  await addType(bank, 'archive', [accounts], { en: 'Read statements of {accounts}' }, { remember: true });
-  await addType(other, 'errand', [accounts], { en: 'Go to {accounts}' });
+  await addType(ctx, bank, 'payment', { fields: paymentFields, sentence: paymentSentence });
+  await addType(ctx, bank, 'archive', { fields: [accounts], sentence: { en: 'Read statements of {accounts}' }, remember: true });
+  await addType(ctx, other, 'errand', { fields: [accounts], sentence: { en: 'Go to {accounts}' } });
   for (const resource of [bank, other]) {
     await addGrant(ctx, own, resource, ['read'], 'user', {
       token_exchange: 'delegation',
@@ -164,6 +150,7 @@ describe('a request is refused with invalid_authorization_details', () => {
     ['of a huge amount (attack 58.1782)', [{ ...payment, amount: { currency: 'EUR', amount: '9'.repeat(400) } }]],
     ['of an amount that no text says (attack 58.1782)', [{ ...payment, amount: { currency: 'EUR', amount: 1e300 } }]],
     ['of an amount beyond max', [{ ...payment, amount: { currency: 'EUR', amount: '500.01' } }]],
+    ['of an amount in another currency than that of max (attack 58.1791)', [{ ...payment, amount: { currency: 'KWD', amount: '499' } }]],
     ['of a negative amount', [{ ...payment, amount: { currency: 'EUR', amount: '-1' } }]],
     ['of no currency', [{ ...payment, amount: { currency: 'XXQ', amount: '1' } }]],
     ['of more than an amount', [{ ...payment, amount: { currency: 'EUR', amount: '1', note: 'x' } }]],
@@ -190,7 +177,7 @@ describe('a request is refused with invalid_authorization_details', () => {
       expectRedirectError(service, by, 'invalid_authorization_details', () => ask(by, details, more));
     await refused(stranger, [payment]);
     await refused(shop, [payment], { resource: undefined });
-    const type = await addType(bank, 'gone', [accounts], { en: '{accounts}' });
+    const type = await addType(ctx, bank, 'gone', { fields: [accounts], sentence: { en: '{accounts}' } });
     const by = await addClient(ctx, { authorization_details_types: ['gone'], first_party: false });
     const detail = { type: 'gone', accounts: ['x'] };
     const tokens = await tokensFor(by, [detail]);
@@ -200,7 +187,7 @@ describe('a request is refused with invalid_authorization_details', () => {
     expect((await refresh(by, tokens.refresh_token)).body['authorization_details']).toEqual([]);
     service.clock.advance(1000);
     await deleteDetailType(ctx.scope, type.id);
-    await addType(bank, 'gone', [accounts], { en: 'Something else: {accounts}' });
+    await addType(ctx, bank, 'gone', { fields: [accounts], sentence: { en: 'Something else: {accounts}' } });
     expect((await introspect(by, tokens.access_token))['authorization_details']).toEqual([]);
     expect((await refresh(by, tokens.refresh_token)).body['authorization_details']).toEqual([]);
   });

@@ -3,8 +3,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ensureMachineClient } from '../../src/domain/configuration/bootstrap.js';
 import { unusedClientPass } from '../../src/jobs/unused-clients.js';
-import { useRefreshToken } from '../../src/db/tables/refresh_tokens.js';
-import { digest } from '../../src/lib/digest.js';
+import { useRefreshToken } from '../../src/db/tables/refreshes.js';
+import { sessionBounds } from '../../src/domain/sessions/sessions.js';
+import { findPresented } from '../../src/domain/tokens/refresh-token.js';
 import { tokenExchangeGrantType } from '../../src/lib/grant-types.js';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
 import type { Browser } from '../support/browser.js';
@@ -205,9 +206,11 @@ describe('revoke_tokens of a client (attack 6.949)', () => {
     const client = await addClient(ctx);
     const code = await authorizeCode(browser, client, { scope: 'openid offline_access' });
     const { refresh_token = '' } = (await redeem(service.url, client, code)).body;
+    const { id, generation } = (await findPresented(ctx, refresh_token, sessionBounds(ctx))) ?? {};
+    if (!id || generation === undefined) throw new Error('the token is unknown');
     const use = () =>
       useRefreshToken(ctx.scope, {
-        digest: digest(refresh_token), now: service.clock.now(), successor_digest: null, known_successors: [], next_expires_at: null, jti: randomUUID(),
+        row: { id, generation }, now: service.clock.now(), successor: null, next_expires_at: null, jti: randomUUID(),
         access_token_format: 'jwt', access_token_digest: randomBytes(32), access_token_lifetime: 60, scope: 'openid', audience: 'x', authorization_details: null, event_id: randomUUID(),
         subscribers: [], jkt: null, refresh_jkt: null, proof: null,
       }); // prettier-ignore

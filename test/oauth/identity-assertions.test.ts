@@ -235,6 +235,30 @@ describe('what an assertion says', () => {
   });
 });
 
+test('a sign-in for one organization gets nothing by the grant of another one, its groups or its roles (specification 19.1.3, attack 63.1862)', async () => {
+  const [one, other] = [await addOrganization(world.a), await addOrganization(world.a)];
+  const role = await addRoleOf(world.a, world.api, [], 'organization');
+  await addMembership(world.a, one, world.user, { roles: [role] });
+  await addMembership(world.a, other, world.user);
+  const group = await addGroupOf(world.a, one);
+  await group.add(world.user);
+  await changed(world.a, 'clients', { id: world.app.id }, { organization_usage: 'allow' });
+  await changed(world.a, 'external_servers', { id: world.server.id }, { tenant: 'organization' });
+  const none = { organization_id: null, organization_group_id: null, role_id: null };
+  for (const whom of [{ organization_id: one.id }, { organization_group_id: group.id }, { role_id: role.id }]) {
+    await changed(world.a, 'outbound_grants', { id: world.outbound.id }, { ...none, ...whom });
+    for (const { id, name } of [one, other]) {
+      const { id_token: subject_token } = await signInToApp(service, world, { organization: name });
+      const answer = await askForAssertion(service, world, { subject_token });
+      if (id === one.id) expect(claimsOf(answer.body.access_token)['tenant']).toBe(one.id);
+      else expect(refusal(answer)).toEqual([400, 'invalid_target']);
+    }
+  }
+  await changed(world.a, 'outbound_grants', { id: world.outbound.id }, none);
+  await changed(world.a, 'external_servers', { id: world.server.id }, { tenant: 'none' });
+  await changed(world.a, 'clients', { id: world.app.id }, { organization_usage: 'deny' });
+});
+
 test('the authorization was used when an assertion is issued, to the hour (specification 19.5.1)', async () => {
   const { id_token: subject_token } = await signInToApp(service, world);
   const pair = { user_id: world.user.id, client_id: world.app.id };

@@ -1,5 +1,5 @@
 // What a stranger tries with documents that are to describe a client (OAuth Client ID Metadata Document 6).
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createGuardedFetch } from '../../src/platform/fetch/fetch.js';
@@ -47,16 +47,11 @@ const at = (url: string) => authorizeQuery({ id: url, redirect_uris: ['https://c
 const refusal = (url: string) => expectPage400(service, () => authorizeGet(browser, at(url)));
 
 describe('a service that may not reach private networks', () => {
-  const cleanups: (() => unknown)[] = [];
-  afterEach(async () => {
-    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-  });
-
   test('asks nobody there for a document, whatever address or name it stands under; all read the same (attack 30.620)', async () => {
     let asked = 0;
     const inside = createServer((_req, res) => void (asked++, res.end()));
     await new Promise<void>((resolve) => inside.listen(0, '127.0.0.1', resolve));
-    cleanups.push(() => inside.close());
+    onTestFinished(() => void inside.close());
     const { port } = inside.address() as AddressInfo;
     // The second look-up of the name leads into the network: what is connected to is what was judged.
     const answers = [['203.0.113.1'], ['127.0.0.1']];
@@ -65,7 +60,7 @@ describe('a service that may not reach private networks', () => {
       { ALLOW_PRIVATE_NETWORK: 'off' },
       { overrides: { fetch: createGuardedFetch({ allowPrivateNetwork: false, resolve }) } },
     );
-    cleanups.push(() => closed.stop());
+    onTestFinished(() => closed.stop());
     await setEnvironment(closed, { client_id_metadata_documents: 'open' });
     const person = await signedIn(closed);
     const urls = [

@@ -104,6 +104,11 @@ describe('refused', () => {
     await expectRefused(assertion);
   });
 
+  test('a request object, which browsers carry: its type is another (RFC 9101 10.8, attack 63.1866)', async () => {
+    for (const typ of ['oauth-authz-req+jwt', 'application/oauth-authz-req+jwt'])
+      await expectRefused(await keys.RS256.sign(claims({ client_id: client.id, response_type: 'code' }), { typ }));
+  });
+
   test('what a spent jti leaves is forgotten once it has expired', async () => {
     await request(await keys.RS256.sign(claims()));
     service.clock.advance(120_000);

@@ -1,7 +1,7 @@
 // Redeeming identity assertions (ID-JAG) of an issuer outside: what is refused, and what ends the tokens.
 import { afterAll, describe, expect, test } from 'vitest';
 import { idJagTyp } from '../../src/lib/identity-assertions.js';
-import { jwtDpopGrantType } from '../../src/lib/grant-types.js';
+import { jwtBearerGrantType, jwtDpopGrantType } from '../../src/lib/grant-types.js';
 import {
   addBringer,
   addIdentity,
@@ -13,9 +13,12 @@ import {
   scripted,
   sharedAssertionWorld,
 } from '../support/assertions.js';
+import { findApiResource, type ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import { changeApiResource } from '../../src/domain/api-resources/api-resources.js';
+import { transaction } from '../../src/domain/context.js';
 import { receiveSignal } from '../../src/domain/provider-signals/receive-signal.js';
 import { addConnection } from '../support/connections.js';
-import { addGrant, addResource, addUser, type TestClient } from '../support/data.js';
+import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { createProofKey } from '../support/dpop.js';
 import { claimsOf, type TokenAnswer } from '../support/oauth.js';
 import { addDomain, addMembership, addOrganization } from '../support/organizations.js';
@@ -397,6 +400,26 @@ describe('the token ends', () => {
     await addIdentity(world.b, world.theirs, world.person, 'remote');
     await changed(world.b, 'api_resources', { id: world.api.id }, { token_format: 'jwt' });
   });
+});
+
+test('an API that takes no more assertions, or those of granted clients alone, ends what they gave (specification 19.2.9, attack 63.1867)', async () => {
+  await changed(world.b, 'api_resources', { id: world.api.id }, { assertion_access: 'verified' });
+  const vouched = await addClient(world.b, { grant_types: [jwtBearerGrantType], verified: true });
+  await addGrant(world.b, vouched, world.api, ['read'], 'user');
+  const byGrant = (await redeem()).body.access_token;
+  const byVerification = (await bring(service, world, await scripted(world, { client_id: vouched.id }), {}, { client: vouched })).body
+    .access_token;
+  const alive = () => Promise.all([byGrant, byVerification].map(isActive));
+  const set = async (assertion_access: 'off' | 'granted') => {
+    const resource = (await findApiResource(world.b.scope, world.api.id)) as ApiResourceRow;
+    await transaction(world.b, (tx) => changeApiResource(tx, resource, { assertion_access }));
+  };
+  expect(await alive()).toEqual([true, true]);
+  await set('granted');
+  expect(await alive()).toEqual([true, false]);
+  await set('off');
+  expect(await alive()).toEqual([false, false]);
+  await set('granted');
 });
 
 test('what is withdrawn while an assertion is being redeemed gives nothing (attack 52.1560)', async () => {

@@ -35,7 +35,7 @@ async function token(attributes: object = {}): Promise<string> {
   return body['data'].attributes.token as string;
 }
 
-test('an administrator narrows a client that registered itself: its registration token gives none of it back (attack 30.1096)', async () => {
+test('an administrator narrows a client that registered itself: its registration token gives none of it back (attacks 30.1096 and 63.1865)', async () => {
   const initial_token = await token({ grant_types: ['authorization_code', 'refresh_token', 'client_credentials'] });
   for (const initial of [undefined, initial_token]) {
     const grant_types = ['authorization_code', 'refresh_token'];
@@ -64,6 +64,19 @@ test('an administrator narrows a client that registered itself: its registration
     expect(await replace({ scope: 'openid email' })).toBe(200);
     const guards = { dpop_bound_access_tokens: false, require_pushed_authorization_requests: true };
     expect(await rowOf(registered)).toMatchObject({ scopes: ['openid', 'email'], grant_types, ...guards });
+    // What its metadata don't name, or name as they like (attack 63.1865).
+    const types = { authorization_details_types: ['payment', 'account'] };
+    expect(await replace(types)).toBe(200);
+    expect(await rowOf(registered)).toMatchObject({ ...types, require_pkce: false });
+    expect((await change({ require_pkce: true, authorization_details_types: ['account'] })).status).toBe(200);
+    for (const metadata of [types, {}]) {
+      expect(await replace(metadata)).toBe(200);
+      const left = 'authorization_details_types' in metadata ? ['account'] : [];
+      expect(await rowOf(registered)).toMatchObject({ require_pkce: true, authorization_details_types: left });
+    }
+    expect((await change({ require_pkce: false, ...types })).status).toBe(200);
+    expect(await replace(types)).toBe(200);
+    expect(await rowOf(registered)).toMatchObject({ ...types, require_pkce: false });
   }
 });
 

@@ -85,10 +85,11 @@ describe('refused', () => {
     for (const alg of ['none', 'NONE']) await refused('request_not_supported', unsignedJwt({ state: 'x' }, { alg }));
   });
 
-  test('a wrong key, HMAC, garbage, another type', async () => {
+  test('a wrong key, HMAC, garbage, another type, that of assertions too (attack 63.1866)', async () => {
     await refused('invalid_request_object', (await createClientKey('RS256', 'RS256-1')).sign({}));
     await refused('invalid_request_object', 'a.b.c');
     await refused('invalid_request_object', keys.RS256.sign({}, { typ: 'at+jwt' }));
+    await refused('invalid_request_object', keys.RS256.sign({}, { typ: 'client-authentication+jwt' }));
     const keyless = await addClient(await service.context());
     const value = await keys.RS256.sign({});
     await expectRedirectError(service, keyless, 'invalid_request_object', () =>

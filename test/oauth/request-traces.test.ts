@@ -29,7 +29,6 @@ beforeEach(async () => {
 const only = async (...permissions: string[]) =>
   new Api(service.url, await managementToken(service.url, undefined, { scope: permissions.join(' ') }));
 
-/** The trace of the answer's request. */
 async function traceOf(answer: { headers: Headers }, by = api): Promise<Document> {
   const found = await findTrace(service, by, answer.headers.get('x-request-id'));
   expect([found.status, found.text]).toEqual([200, expect.any(String)]);

@@ -1,6 +1,5 @@
 // What sign-ins have to be, at the authorization endpoint: asked for where it is to be had, refused where not.
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { ClientRow } from '../../src/db/tables/clients.js';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { emailStepProof, type SessionProof } from '../../src/domain/proofs/proofs.js';
@@ -160,10 +159,9 @@ describe('an essential acr', () => {
 
 describe('what a client or an API resource requires', () => {
   const strict: Partial<ClientRow> = { required_acr: '2' };
-  let resource: ApiResourceRow;
-  beforeAll(async () => {
-    resource = await addResource(ctx, { identifier: 'https://transfers.example', required_acr: 'phr', max_authentication_age: 300 });
-  });
+  const resource = shared(() =>
+    addResource(ctx, { identifier: 'https://transfers.example', required_acr: 'phr', max_authentication_age: 300 }),
+  );
 
   test('required_acr of the client is asked for, enrolled for, or unmet', async () => {
     const app = await addClient(ctx, strict);

@@ -35,7 +35,6 @@ export class Fapi2Run {
     return new Fapi2Run(service, plan, user, bank, other, browser);
   }
 
-  /** One more client of the plan. */
   client(columns: Parameters<typeof Fapi2Client.add>[1]): Promise<Fapi2Client> {
     return Fapi2Client.add(this.service, { ...(this.plan === 'message-signing' ? signedColumns : {}), ...columns });
   }

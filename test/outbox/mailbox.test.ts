@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sharedService } from '../support/shared-service.js';
 import { exposureWarnings } from '../../src/domain/environments/exposure.js';
 import { signedInWith } from '../support/administrators.js';
 import { runBeside } from '../support/beside.js';
@@ -12,7 +13,6 @@ import { fromAddress } from '../support/from-address.js';
 import { needs } from '../support/programs.js';
 import { freePort, startTestService, type TestService } from '../support/service.js';
 
-let service: TestService;
 let administrator: Browser;
 const started: TestService[] = [];
 
@@ -26,14 +26,13 @@ async function beside(environment: Record<string, string>): Promise<TestService>
 const statusOf = async ({ config }: TestService, headers: Record<string, string> = {}, path = '/dev/mailbox', address = '127.0.0.1') =>
   (await fromAddress('127.0.0.1', `http://${address}:${config.port}${path}`, { headers: { host: config.baseHost, ...headers } })).status;
 
+const service = sharedService(() => startTestService({ HOST: '0.0.0.0' }));
 beforeAll(async () => {
-  service = await startTestService({ HOST: '0.0.0.0' });
   administrator = await signedInWith(service, 'environments:read', 'users:read');
   await new Browser(service.url).postJson('/register', { email: 'grace@example.com' });
 });
 afterAll(async () => {
   for (const one of started) await one.stop();
-  await service?.stop();
 });
 
 describe('DEV_MAILBOX=local', () => {

@@ -2,14 +2,9 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer, type SMTPServerEnvelope } from 'smtp-server';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createMailer, InvalidMailError, isPermanentMailError, type Mailer, type MailMessage } from '../../src/platform/mailer.js';
 import { selfSigned } from '../support/certificates.js';
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
 
 type Received = { envelope: SMTPServerEnvelope; raw: string; mail: Email; secure: boolean };
 
@@ -49,13 +44,13 @@ async function mailServer({ secure = false, refuse = 0 }: { secure?: boolean; re
   server.on('error', () => {});
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');
-  cleanups.push(() => new Promise<void>((resolve) => server.close(resolve)));
+  onTestFinished(() => new Promise<void>((resolve) => server.close(resolve)));
   return { port: (server.server.address() as AddressInfo).port, received, connections: () => connections };
 }
 
 function mailerOf(smtpUrl: string, emailFrom = 'Sign-in <no-reply@example.com>'): Mailer {
   const mailer = createMailer({ smtpUrl, emailFrom });
-  cleanups.push(() => mailer.close());
+  onTestFinished(() => mailer.close());
   return mailer;
 }
 
@@ -165,7 +160,7 @@ describe('failures', () => {
     const sockets = new Set<Socket>();
     const rude = createServer((socket) => void sockets.add(socket.on('error', () => {}).destroy())).listen(0, '127.0.0.1');
     await once(rude, 'listening');
-    cleanups.push(() => rude.close());
+    onTestFinished(() => void rude.close());
     expect(isPermanentMailError(await failure(mailerOf(`smtp://127.0.0.1:${(rude.address() as AddressInfo).port}`)))).toBe(false);
   });
 });

@@ -42,7 +42,6 @@ const oidc = () => ({
 });
 const choice = { provider: 'other', protocol: 'oidc' };
 
-/** Makes the connection of the link. */
 async function connect(browser: Browser, { inside }: TestSetupLink, fields: Record<string, string> = oidc()): Promise<Response> {
   const page = `${inside}/connection?${new URLSearchParams(choice).toString()}`;
   return browser.submit(page, { ...choice, ...fields }, `${inside}/connection`);

@@ -1,25 +1,22 @@
 // The streams by which clients hear of what happens (SSF 1.0 7, 8).
 import { decodeJwt } from 'jose';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
 import { signalEventUris } from '../../src/domain/signals/event-types.js';
 import { addSignalReceiver, type SignalReceiver } from '../support/signals.js';
 import { addUser } from '../support/data.js';
 import { authorizeCode, redeem } from '../support/oauth.js';
-import { manage, startManagedService, type Api } from '../support/management.js';
+import { manage, startManagedService } from '../support/management.js';
 import { observeStatements } from '../support/statements.js';
-import { sharedService } from '../support/shared-service.js';
+import { sharedService, shared } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 
 const service = sharedService(() => startManagedService());
-let ctx: Context;
-let api: Api;
 let receiver: SignalReceiver;
 let other: SignalReceiver;
 
+const ctx = shared(() => service.context());
+const api = shared(() => manage(service.url));
 beforeAll(async () => {
-  ctx = await service.context();
-  api = await manage(service.url);
   receiver = await addSignalReceiver(service, ctx);
   other = await addSignalReceiver(service, ctx);
 });
@@ -229,6 +226,19 @@ describe('a stream', () => {
     expect((await set('asleep')).status).toBe(400);
     await ctx.db.knex('signal_streams').where({ id: stream_id }).update({ status: 'paused', paused_by: 'administrator' });
     expect([(await set('enabled')).status, (await set('enabled')).body['error']]).toEqual([403, 'access_denied']);
+  });
+
+  test('that an administrator has paused is neither deleted nor followed by another one (specification 20.3.5, attack 63.1864)', async () => {
+    const stopped = await addSignalReceiver(service, await service.context());
+    const stream_id = await stopped.stream();
+    await ctx.db.knex('signal_streams').where({ id: stream_id }).update({ status: 'paused', paused_by: 'administrator' });
+    const gone = await stopped.call('DELETE', `/ssf/streams?stream_id=${stream_id}`);
+    const next = await stopped.call('POST', '/ssf/streams', { events_requested: signalEventUris });
+    expect([gone, next].map(({ status, body }) => [status, body['error']])).toEqual([
+      [403, 'access_denied'],
+      [403, 'access_denied'],
+    ]);
+    expect(await ctx.db.knex('signal_streams').where({ client_id: stopped.client.id }).pluck('id')).toEqual([stream_id]);
   });
 
   test('is verified once a minute (SSF 1.0 8.1.4, specification 20.3.5)', async () => {

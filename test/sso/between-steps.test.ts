@@ -1,6 +1,6 @@
 // What changes between a provider's word and the second step: the account there, the profile and the sign-in itself are settled by what holds in the end.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { shared, sharedService } from '../support/shared-service.js';
 import { linkIdentity, listIdentities, unlinkIdentity } from '../../src/domain/connections/identities.js';
 import { deleteConnection, updateConnection, type ConnectionRow } from '../../src/db/tables/connections.js';
 import { updateIdentity, type IdentityRow } from '../../src/db/tables/identities.js';
@@ -9,21 +9,17 @@ import { permit } from '../support/administrators.js';
 import { Browser } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addTwoStepUser, totpCode } from '../support/factors.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { loginThrough } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
-let service: TestService;
-let ctx: Context;
 let upstream: ScriptedUpstream;
 
+const service = sharedService();
+const ctx = shared(() => service.context());
 beforeAll(async () => {
-  service = await startTestService();
-  ctx = await service.context();
   upstream = await ScriptedUpstream.start();
 });
 afterAll(async () => {
-  await service?.stop();
   await upstream?.close();
 });
 

@@ -1,6 +1,6 @@
 // Connecting an account at a provider to a local one takes the whole local sign-in: after the password the second step, where one is due.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { shared, sharedService } from '../support/shared-service.js';
 import { listIdentities } from '../../src/domain/connections/identities.js';
 import { deleteConnection, updateConnection, type ConnectionRow } from '../../src/db/tables/connections.js';
 import { Browser, csrfOf } from '../support/browser.js';
@@ -8,23 +8,19 @@ import { addConnection } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
 import { mailTo } from '../support/mailbox.js';
 import { giveTotp, totpCode } from '../support/factors.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { loginThrough } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
-let service: TestService;
-let ctx: Context;
 let upstream: ScriptedUpstream;
 let connection: ConnectionRow;
 
+const service = sharedService();
+const ctx = shared(() => service.context());
 beforeAll(async () => {
-  service = await startTestService();
-  ctx = await service.context();
   upstream = await ScriptedUpstream.start();
   connection = await addConnection(ctx, { issuer: upstream.url, display_name: 'Corp', account_linking: 'ask' });
 });
 afterAll(async () => {
-  await service?.stop();
   await upstream?.close();
 });
 

@@ -162,7 +162,6 @@ test('registration: user.registered with method sso, default roles and the clien
   upstream.account = ada;
 });
 
-/** `data` of the stored events of a type. */
 async function eventData(event_type: string): Promise<Record<string, unknown>[]> {
   const rows = await table<{ event_type: string; body: string }>(ctx.scope, 'events')
     .where({ event_type } as never)

@@ -1,5 +1,5 @@
 // `required`: the addresses of a connection's domains sign in through it alone, and nothing else tells them from unknown ones.
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { listIdentities } from '../../src/domain/connections/identities.js';
 import { startPasswordReset } from '../../src/domain/credentials/password-reset.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
@@ -10,7 +10,7 @@ import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
 import { codeIn, lastMailTo, mailTo } from '../support/mailbox.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, sharedService, shared } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 import { codeOf, loginThrough } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
@@ -18,15 +18,18 @@ import { ScriptedUpstream } from '../support/upstream-scripted.js';
 const service = sharedService();
 const ctx = contextOf(service);
 const upstream = ScriptedUpstream.shared();
-let connection: ConnectionRow;
 let user: UserRow;
 let unknown: string;
 
-beforeAll(async () => {
-  connection = await addConnection(ctx, {
-    issuer: upstream.url, display_name: 'Corp', domains: ['corp.example'], required: true, account_linking: 'ask',
-  }); // prettier-ignore
-});
+const connection = shared(() =>
+  addConnection(ctx, {
+    issuer: upstream.url,
+    display_name: 'Corp',
+    domains: ['corp.example'],
+    required: true,
+    account_linking: 'ask',
+  }),
+);
 beforeEach(async () => {
   const name = uuidv7(Date.now());
   unknown = `nobody-${name}@corp.example`;

@@ -1,6 +1,6 @@
 // A provider's sign-in is a first step; what it says of second factors counts as far as the connection says, and no further.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { shared, sharedService } from '../support/shared-service.js';
 import { listIdentities, linkIdentity } from '../../src/domain/connections/identities.js';
 import { acrOf } from '../../src/domain/sessions/authentication-context.js';
 import type { ConnectionRow } from '../../src/db/tables/connections.js';
@@ -14,21 +14,18 @@ import { addConnection } from '../support/connections.js';
 import { addClient, password, type TestClient } from '../support/data.js';
 import { claimsOf, redeem } from '../support/oauth.js';
 import { addTwoStepUser, totpCode } from '../support/factors.js';
-import { startTestService, type TestService } from '../support/service.js';
 import { addUserWith, setEnvironment } from '../support/signed-in.js';
 import { codeOf, loginThrough } from '../support/sso.js';
 import { ScriptedUpstream } from '../support/upstream-scripted.js';
 
-let service: TestService;
-let ctx: Context;
 let upstream: ScriptedUpstream;
 let client: TestClient;
 const connections: Record<string, ConnectionRow> = {};
 const seconds = () => Math.floor(Date.now() / 1000);
 
+const service = sharedService();
+const ctx = shared(() => service.context());
 beforeAll(async () => {
-  service = await startTestService();
-  ctx = await service.context();
   upstream = await ScriptedUpstream.start();
   client = await addClient(ctx);
   const trusted_acr_values = ['urn:corp:strong', 'phr'];
@@ -36,7 +33,6 @@ beforeAll(async () => {
     connections[second_factor] = await addConnection(ctx, { issuer: upstream.url, second_factor, trusted_acr_values });
 });
 afterAll(async () => {
-  await service?.stop();
   await upstream?.close();
 });
 beforeEach(async () => {

@@ -59,6 +59,7 @@ export async function addApproval(ctx: Context, client_id: string, user_id: stri
     hint: user_id,
     scopes: ['openid'],
     resource: null,
+    authorization_details: null,
     organization: null,
     binding_message: null,
     acr_values: [],

@@ -125,7 +125,6 @@ export async function signInToApp(service: TestService, { app, user }: Pick<Asse
   return { browser, id_token: body.id_token as string, refresh_token: body.refresh_token as string, access_token: body.access_token };
 }
 
-/** Asks A for an assertion. */
 export const askForAssertion = (
   service: Pick<TestService, 'url'>,
   { app, b }: Pick<AssertionWorld, 'app' | 'b'>,

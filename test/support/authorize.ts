@@ -56,5 +56,4 @@ export async function expectRedirectError(
   return parameters;
 }
 
-/** GET of the authorization endpoint. */
 export const authorizeGet = (browser: Browser, query: string) => browser.get(`/oauth/authorize?${query}`);

@@ -53,7 +53,6 @@ export class Browser {
   }
 }
 
-/** The CSRF token of a page. */
 export function csrfOf(html: string): string {
   const token = /name="_csrf" value="([^"]+)"/.exec(html)?.[1];
   if (token === undefined) throw new Error('the page has no CSRF token');
@@ -66,7 +65,6 @@ export function pkcePair(): { verifier: string; challenge: string } {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }
 
-/** The parameters of the query of a redirect's Location. */
 export function locationParameters(response: Response): URLSearchParams {
   return new URL(response.headers.get('location') ?? '', 'http://none.invalid').searchParams;
 }

@@ -5,7 +5,6 @@ import { createGuardedFetch, type GuardedFetch } from '../../src/platform/fetch/
 import { selfSigned } from './certificates.js';
 import type { TestClient } from './data.js';
 
-/** What a web server answers at an address. */
 export type Answer = (req: IncomingMessage, res: ServerResponse) => void;
 
 /** A web server of clients, reached by https under the names of `hosts`, and the guarded fetch that trusts its certificate. */
@@ -13,7 +12,6 @@ export type DocumentServer = {
   readonly fetch: GuardedFetch;
   /** Every request that came, as `host path`, with its headers. */
   readonly requests: { readonly target: string; readonly headers: IncomingMessage['headers'] }[];
-  /** The address of a path. */
   url(path: string, host?: string): string;
   serve(url: string, answer: Answer): void;
   /** Serves a document at its address; `members` beside a client that signs in at `https://{host}/cb`. @returns the client as the helpers of tests take it */

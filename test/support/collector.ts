@@ -91,7 +91,6 @@ function spanOf(message: Buffer, resource: CollectedSpan['resource']): Collected
   };
 }
 
-/** The spans of an ExportTraceServiceRequest. */
 function spansOf(request: Buffer): CollectedSpan[] {
   return messages(request, 1).flatMap((resourceSpans) => {
     const resource = attributesOf(messages(resourceSpans, 1)[0] ?? Buffer.alloc(0), 1);
@@ -112,7 +111,6 @@ export type CollectorUnderTest = {
   close(): Promise<void>;
 };
 
-/** Starts a collector on this machine. */
 export async function startCollector(reply: CollectorReply = 200): Promise<CollectorUnderTest> {
   let answer = reply;
   const spans: CollectedSpan[] = [];

@@ -11,7 +11,11 @@ export const shopDocument: Document = {
       name: 'Orders',
       permissions: [{ name: 'orders:read' }, { name: 'orders:write', description: 'Change orders.' }],
       authorization_detail_types: [
-        { name: 'order', fields: [{ name: 'total', kind: 'money', required: true, max: 500 }], sentence: { en: 'Order for {total}' } },
+        {
+          name: 'order',
+          fields: [{ name: 'total', kind: 'money', required: true, max: 500, currency: 'EUR' }],
+          sentence: { en: 'Order for {total}' },
+        },
       ],
     },
   ],
@@ -137,7 +141,6 @@ export async function applied(api: Api, document: unknown, given: Given = {}): P
   return answer.body['meta'] as Document;
 }
 
-/** The environment as a document. */
 export async function exported(api: Api): Promise<Document> {
   const answer = await api.get('/config');
   expect([answer.status, answer.body['errors']]).toEqual([200, undefined]);

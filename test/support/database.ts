@@ -53,7 +53,6 @@ export async function createEmptyDatabase(): Promise<TestDatabase> {
 export const administer = (url: string, statement: string): Promise<void> =>
   onConnection(url, (client) => repeatWhileInUse(() => client.query(statement)));
 
-/** Runs the work on a connection of its own. */
 export async function onConnection<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -76,7 +75,6 @@ async function repeatWhileInUse(query: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** The address of another database on the same server. */
 export function addressOf(url: string, database: string): string {
   const address = new URL(url);
   address.pathname = `/${database}`;

@@ -7,7 +7,6 @@ import { openInstallation } from '../../src/process/open-installation.js';
 import { exitCodeOf } from '../../src/programs/doctor/report.js';
 import { programArguments } from './compiled.js';
 
-/** The environment variables of an installation. */
 export type Variables = Readonly<Record<string, string>>;
 
 /** What a program printed, and its exit code. */

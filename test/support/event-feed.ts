@@ -7,7 +7,6 @@ import { roleData } from './webhooks.js';
 /** Stores `role.created` about a role of the name, in a transaction of its own. */
 export const emitRole = (ctx: Context, name: string): Promise<void> => transaction(ctx, (tx) => emit(tx, 'role.created', roleData(name)));
 
-/** The names of the roles that events tell of. */
 export const namesOf = (events: readonly Document[]): string[] => events.map((one) => one['attributes'].payload.data.name as string);
 
 /** `page[after]` of `links.next`. */
@@ -20,10 +19,8 @@ export const pageOf = async (api: Api, after: string, query = ''): Promise<Docum
   return answer.body;
 };
 
-/** Where the feed stands now. */
 export const now = async (api: Api): Promise<string> => nextOf(await pageOf(api, 'now'));
 
-/** Follows the feed from the cursor until it has as many events. */
 export async function follow(api: Api, from: string, count: number, query = ''): Promise<{ events: Document[]; cursor: string }> {
   const events: Document[] = [];
   let cursor = from;
@@ -58,7 +55,6 @@ export function eventsIn(text: string): StreamedEvent[] {
   });
 }
 
-/** Opens `GET {address}` as a stream of events. */
 export async function openStream(address: string, headers: Record<string, string>): Promise<Stream> {
   const controller = new AbortController();
   const response = await send(address, { headers: { accept: 'text/event-stream', ...headers }, signal: controller.signal, bodyTimeout: 0 });

@@ -82,7 +82,6 @@ export class Fapi2Client {
     return oauthPost(this.service.url, path, null, body, made === null ? {} : { dpop: made });
   }
 
-  /** An authorization request as parameters. */
   request(changes: Record<string, string | undefined> = {}): { fields: Fields; verifier: string } {
     const { verifier, challenge } = pkcePair();
     const all = {

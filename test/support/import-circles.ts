@@ -1,7 +1,6 @@
 /** An import of one folder from another, with the files that it is between. */
 export type FolderImport = { readonly from: string; readonly to: string; readonly says: string };
 
-/** The folders that a folder reaches by imports. */
 function reachedFrom(folder: string, imports: readonly FolderImport[]): Set<string> {
   const reached = new Set<string>();
   const waiting = [folder];

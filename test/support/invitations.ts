@@ -3,7 +3,6 @@ import { link, links, type Api, type Document } from './management.js';
 
 let number = 0;
 
-/** A new organization of its own. */
 export const addOrganization = (api: Api, attributes: Document = {}): Promise<Document> => {
   number += 1;
   return api.create('organizations', 'organization', { name: `inviting-${number}`, display_name: `Inviting ${number}`, ...attributes });
@@ -16,7 +15,6 @@ export type Invited = {
   readonly client?: string;
 };
 
-/** The request that invites an address. */
 export const invite = (api: Api, { organization, email, roles, client }: Invited, attributes: Document = {}) =>
   api.post('/organization_invitations', {
     data: {

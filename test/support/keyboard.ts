@@ -56,7 +56,6 @@ export class Keyboard {
     throw new Error(`${this.page.url()}: the keyboard never comes to ${String(target)}`);
   }
 
-  /** Whether the element has the focus. */
   has(target: Locator): Promise<boolean> {
     return target.first().evaluate((element) => element === element.ownerDocument.activeElement);
   }
@@ -71,7 +70,6 @@ export class Keyboard {
     await this.page.keyboard.type(text);
   }
 
-  /** Goes to the field and fills it. */
   async fill(target: Locator, text: string): Promise<void> {
     await this.to(target);
     await this.type(text);

@@ -21,5 +21,4 @@ export async function pagesFrom(api: Api, start: string, direction: 'next' | 'pr
   return pages;
 }
 
-/** The ids on each of the pages. */
 export const idsOf = (pages: readonly ListPage[]): string[][] => pages.map(({ data }) => data.map(({ id }) => id));

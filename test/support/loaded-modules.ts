@@ -12,7 +12,6 @@ export type LoadedModules = {
   remove(): void;
 };
 
-/** The sources of a built file, by its map. */
 function sourcesOf(name: string): string[] {
   const map = name.startsWith('file:') ? `${fileURLToPath(name)}.map` : '';
   if (!name.includes('/dist/') || !existsSync(map)) return [];

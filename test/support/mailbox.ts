@@ -7,7 +7,6 @@ export async function mailTo(origin: string, to: string): Promise<CapturedMail[]
   return ((await response.json()) as { messages: CapturedMail[] }).messages;
 }
 
-/** The newest mail to the address. */
 export async function lastMailTo(origin: string, to: string): Promise<CapturedMail> {
   const [mail] = await mailTo(origin, to);
   if (!mail) throw new Error(`no mail to ${to}`);
@@ -21,7 +20,6 @@ export function codeIn(mail: CapturedMail): string {
   return code;
 }
 
-/** A code that is not the given one. */
 export function otherCode(code: string): string {
   return String((Number(code) + 1) % 1_000_000).padStart(6, '0');
 }

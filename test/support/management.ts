@@ -69,9 +69,7 @@ export class Api {
   }
 }
 
-/** `{data: {type, id}}`. */
 export const link = (type: string, id: string) => ({ data: { type, id } });
-/** `{data: [{type, id}, ...]}`. */
 export const links = (type: string, ...ids: string[]) => ({ data: ids.map((id) => ({ type, id })) });
 
 /** A token of the Management API for the client, with all it was granted unless `scope` says less. `host` chooses the environment. */

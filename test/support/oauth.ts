@@ -13,7 +13,6 @@ export function basic(client: { id: string; client_secret: string }): string {
   return `Basic ${Buffer.from(`${encode(client.id)}:${encode(client.client_secret)}`).toString('base64')}`;
 }
 
-/** POST of a form to an OAuth endpoint as the client. */
 export async function oauthPost(
   origin: string,
   path: string,
@@ -76,7 +75,6 @@ export async function allowCode(
   return { code: locationParameters(answer).get('code') ?? '', verifier, redirect_uri, html };
 }
 
-/** Redeems a code with its verifier. */
 export function redeem(origin: string, client: TestClient, grant: CodeGrant, fields: Record<string, string> = {}): Promise<TokenAnswer> {
   return tokenRequest(origin, client, {
     grant_type: 'authorization_code',

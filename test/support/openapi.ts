@@ -65,7 +65,6 @@ export class OpenApi {
     return (validate.errors ?? []).map((error) => `${method} ${found.template} ${answer.status}: ${error.instancePath} ${error.message}`);
   }
 
-  /** The same for all exchanges, each problem once. */
   problemsOf(exchanges: readonly Exchange[]): string[] {
     return [...new Set(exchanges.flatMap((exchange) => this.problems(exchange)))];
   }
@@ -74,7 +73,6 @@ export class OpenApi {
 /** Compiled once a worker: a service's own address is all that differs. */
 const published = new Map<string, OpenApi>();
 
-/** The document that a service publishes. */
 export async function publishedDocument(origin: string): Promise<OpenApi> {
   const answered = await eventually(async () => {
     const answer = await fetch(`${origin}/api/openapi.json`);

@@ -8,6 +8,7 @@ import { insertOrganization, type OrganizationRow } from '../../src/db/tables/or
 import { listPermissionsOfResource } from '../../src/db/tables/permissions.js';
 import type { RoleRow } from '../../src/db/tables/roles.js';
 import type { Context } from '../../src/domain/context.js';
+import { digest } from '../../src/lib/digest.js';
 import { randomToken, uuidv7 } from '../../src/lib/random.js';
 
 const stamp = (ctx: Pick<Context, 'clock'>) => {
@@ -42,7 +43,6 @@ export async function addMembership(
   return membership;
 }
 
-/** A role that holds these permissions of the API resource. */
 export async function addRoleOf(
   ctx: Context,
   resource: Pick<ApiResourceRow, 'id'>,
@@ -84,7 +84,7 @@ export async function changeRow(
 /** A group of the organization's directory, to which people are added as the directory would; that answers their entries there. */
 export async function addGroupOf(ctx: Context, { id: organization_id }: Pick<OrganizationRow, 'id'>) {
   const name = randomToken('').slice(0, 8);
-  const token = { token_digest: Buffer.alloc(32), token_hint: 'hint' };
+  const token = { token_digest: digest(name), token_hint: 'hint' };
   const { id: directory_id } = await insertDirectory(ctx.scope, { ...stamp(ctx), ...token, organization_id });
   const called = { display_name: name, display_name_key: name };
   const { id } = await insertGroup(ctx.scope, { ...stamp(ctx), ...called, organization_id, directory_id });

@@ -125,7 +125,6 @@ export async function isLiveThere({ upstream }: Pick<Vault, 'upstream'>, token: 
   return ((await answer.json()) as { active: boolean }).active;
 }
 
-/** How often the token endpoint of the provider was asked. */
 export const asksOf = ({ upstream }: Pick<Vault, 'upstream'>, path = '/token'): number =>
   upstream.requests.filter((one) => one === `POST ${path}`).length;
 

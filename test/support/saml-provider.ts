@@ -175,7 +175,6 @@ export async function encrypted(
   return `<saml:EncryptedAssertion xmlns:saml="${assertionNs}">${data}</saml:EncryptedAssertion>`;
 }
 
-/** The metadata of the provider. */
 export const metadataXml = (
   certificates: readonly string[],
   { entity_id = entityId, sso_url = 'https://provider.example/sso' } = {},

@@ -18,7 +18,6 @@ import { wordsIn } from '../../src/http/pages/words.js';
 import type { BrandedEnvironment } from '../../src/domain/environments/branding.js';
 import { basePage, type BasePage, type PageModels } from '../../src/http/pages/pages.js';
 
-/** A page with a model that fits it. */
 export type SamplePage = { [View in keyof PageModels]: { view: View; model: PageModels[View] } }[keyof PageModels];
 
 const acme: BrandedEnvironment = {
@@ -275,7 +274,12 @@ const account = {
   ],
 };
 
+const details = [
+  { name: 'detail_0', text: 'Pay \u2068€123.50\u2069 to \u2068Muster GmbH\u2069', lang: 'en' as const, dir: 'ltr' as const },
+  { name: 'detail_1', text: 'ادفع \u2068123.50 €\u2069 إلى \u2068Muster GmbH\u2069', lang: 'ar' as const, dir: 'rtl' as const },
+];
 const approval = {
+  details: [] as typeof details,
   unverified: null,
   client: { name: 'Acme TV', is_agent: false, logo_uri: null, policy_uri: null, tos_uri: null },
   user: ada,
@@ -287,6 +291,7 @@ const approval = {
   hidden: { question: 'sealed' },
 };
 const elsewhere = {
+  details,
   unverified: null,
   client: { name: 'Acme Assistant', is_agent: true, logo_uri: null, policy_uri: null, tos_uri: null },
   user: ada,
@@ -885,10 +890,7 @@ const samples: Record<string, SamplePage> = {
     model: {
       ...base('Allow Acme Notes to access your account?'),
       ...consent,
-      details: [
-        { name: 'detail_0', text: 'Pay \u2068€123.50\u2069 to \u2068Muster GmbH\u2069', lang: 'en', dir: 'ltr' },
-        { name: 'detail_1', text: 'ادفع \u2068123.50 €\u2069 إلى \u2068Muster GmbH\u2069', lang: 'ar', dir: 'rtl' },
-      ],
+      details,
     },
   },
   'consent-unverified': {
@@ -950,6 +952,7 @@ const samples: Record<string, SamplePage> = {
     model: {
       ...base('Notes Helper asks for your approval'),
       ...elsewhere,
+      details: [],
       client: { ...elsewhere.client, name: 'Notes Helper', is_agent: false },
       unverified: { whose: 'It registered itself on 22 November 2026.', local: false },
       binding_message: 'Überweisung 12/2026 – Zürich',
@@ -962,6 +965,7 @@ const samples: Record<string, SamplePage> = {
     model: {
       ...base('Allow Acme TV to access your account?', withLogo),
       ...approval,
+      details,
       client: { ...approval.client, logo_uri: 'https://notes.example/logo.svg', policy_uri: 'https://notes.example/privacy' },
       organization: 'Initech',
       device: { ...approval.device, ip_address: '2001:db8:85a3::8a2e:370:7334', same_network: false },

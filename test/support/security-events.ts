@@ -3,7 +3,6 @@ import type { SecurityEventName } from '../../src/lib/security-events.js';
 import type { AuditLogRow } from '../../src/db/tables/audit_logs.js';
 import type { TestService } from './service.js';
 
-/** A line of the log that tells of a security event. */
 export type EventLine = Record<string, unknown> & { readonly event: string };
 
 /** The lines of the log that bear an `event`, oldest first; of one event if told. */

@@ -3,7 +3,6 @@ import { Browser } from './browser.js';
 import { addOrganization } from './invitations.js';
 import { link, type Api, type Document } from './management.js';
 
-/** The request that makes a link. */
 export const askForSetupLink = (api: Api, organization: Document, attributes: Document = {}) =>
   api.post('/setup_links', {
     data: {
@@ -27,7 +26,6 @@ export async function addSetupLink(
   return { organization, record, path: new URL(record['attributes'].url).pathname, inside: `/setup/${record['id']}` };
 }
 
-/** A browser that has opened the link. */
 export async function openedBy(origin: string, { path }: Pick<TestSetupLink, 'path'>): Promise<Browser> {
   const browser = new Browser(origin);
   const answer = await browser.submit(path, {});

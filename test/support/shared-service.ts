@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
 import type { Context } from '../../src/domain/context.js';
+import { createTestDatabase, type TestDatabase } from './database.js';
 import { startManagedService } from './management.js';
 import { startTestService, type TestService } from './service.js';
 
@@ -26,7 +27,11 @@ export function shared<T extends object>(make: () => Promise<T>, end: (made: T) 
 export const sharedService = (start: () => Promise<TestService> = startTestService): TestService =>
   shared(start, (service) => service.stop());
 
-/** The same whose management client is known. */
+/** One database for all tests of a file. */
+export const sharedDatabase = (create: () => Promise<TestDatabase> = createTestDatabase): TestDatabase =>
+  shared(create, (database) => database.drop());
+
+/** A shared service whose management client is known. */
 export const sharedManagedService = (): TestService => sharedService(startManagedService);
 
 /** The context of the service's default environment. */

@@ -54,7 +54,6 @@ export async function addUserWith(ctx: Context, kinds: UserRow['authenticator_ki
   })) as UserRow;
 }
 
-/** Changes settings of the service's environment. */
 export async function setEnvironment(service: TestService, changes: Partial<EnvironmentRow>): Promise<void> {
   const { environment } = await service.context();
   await service.deps.db.knex('environments').where({ id: environment.id }).update(changes);

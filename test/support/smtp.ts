@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 
-/** A mail as the server received it. */
 export type ReceivedMail = { from: string; to: string[]; mail: Email };
 
 export type TestSmtpServer = {

@@ -7,7 +7,6 @@ import type {
   RegistrationResponseJSON,
 } from '@simplewebauthn/server';
 
-/** A credential in the authenticator. */
 type Credential = {
   readonly id: string;
   readonly rp_id: string;

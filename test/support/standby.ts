@@ -10,20 +10,21 @@ import { freePort, launch, stopPostmaster, type OwnPostmaster } from '../../src/
 import { chooseSystemUser, type SystemUser } from '../../src/db/postgres/embedded/system-user.js';
 import { superuserAddress } from './superuser.js';
 
-/** A PostgreSQL of its own and a standby that streams from it. */
+/** A PostgreSQL of its own and standbys that stream from it. */
 export type PrimaryWithStandby = {
   /** The service's role in a new, empty database. */
   readonly url: string;
-  /** The same on the standby; stays the same over restarts. */
+  /** The same on the first standby, and on each; they stay the same over restarts. */
   readonly standbyUrl: string;
-  /** Runs a statement as superuser, on either of them. */
+  readonly standbyUrls: readonly string[];
+  /** Runs a statement as superuser, on the primary or the first standby. */
   ask(server: 'primary' | 'standby', statement: string): Promise<Record<string, unknown>[]>;
   startStandby(): Promise<void>;
   stopStandby(): Promise<void>;
   stop(): Promise<void>;
 };
 
-const settings = { fsync: 'off', full_page_writes: 'on', wal_keep_size: '256MB', max_wal_senders: '4' };
+const settings = { fsync: 'off', full_page_writes: 'on', wal_keep_size: '256MB', max_wal_senders: '8' };
 
 async function handOver(directory: string, user: SystemUser): Promise<void> {
   if (user === null) return;
@@ -48,10 +49,10 @@ async function backUp(primary: string, from: string, to: string): Promise<void> 
 }
 
 /**
- * Starts both; the standby follows the primary from its birth on.
- * @param through gives the port by which the standby reaches that of the primary
+ * Starts all; the standbys follow the primary from its birth on.
+ * @param through gives the port by which the standbys reach that of the primary
  */
-export async function startPrimaryWithStandby(through = async (primary: number) => primary): Promise<PrimaryWithStandby> {
+export async function startPrimaryWithStandby(through = async (primary: number) => primary, standbys = 1): Promise<PrimaryWithStandby> {
   const scratch = await realpath(await mkdtemp(join(tmpdir(), 'identity-provider-standby-')));
   await chmod(scratch, 0o755);
   const dataDir = join(scratch, 'primary');
@@ -59,22 +60,25 @@ export async function startPrimaryWithStandby(through = async (primary: number) 
   const primaryAddress = await superuserAddress(primary.url, dataDir);
   const { password } = new URL(primaryAddress);
   const primaryPort = await through(Number(new URL(primary.url).port));
-  const port = await freePort();
+  const ports: number[] = [];
+  while (ports.length < standbys) ports.push(await freePort());
   const addresses = {
     primary: primaryAddress,
-    standby: `postgres://${superuser}:${password}@127.0.0.1:${port}/postgres`,
+    standby: `postgres://${superuser}:${password}@127.0.0.1:${ports[0]}/postgres`,
   };
   const user = await chooseSystemUser(join(dataDir, 'postgres'));
   const binaries = await locateBinaries(user, user === null ? [join(dataDir, 'postgresql')] : usualSystemDirs);
-  const clusterDir = join(scratch, 'standby');
-  let postmaster: OwnPostmaster | null = null;
+  const clusterDirOf = (n: number) => join(scratch, `standby-${n}`);
+  const postmasters: OwnPostmaster[] = [];
 
   const startStandby = async () => {
-    postmaster = await launch({ binaries, clusterDir, user, port, logFile: join(scratch, 'standby.log'), overrides: settings });
+    for (const [n, port] of ports.entries()) {
+      const clusterDir = clusterDirOf(n);
+      postmasters[n] = await launch({ binaries, clusterDir, user, port, logFile: `${clusterDir}.log`, overrides: settings });
+    }
   };
   const stopStandby = async () => {
-    if (postmaster) await stopPostmaster(clusterDir, postmaster.pid);
-    postmaster = null;
+    for (const [n, { pid }] of postmasters.splice(0).entries()) await stopPostmaster(clusterDirOf(n), pid);
   };
   const stop = async () => {
     await stopStandby();
@@ -82,22 +86,24 @@ export async function startPrimaryWithStandby(through = async (primary: number) 
     await rm(scratch, { recursive: true, force: true });
   };
   try {
-    await mkdir(clusterDir, { mode: 0o700 });
-    await backUp(addresses.primary, join(dataDir, 'postgres'), clusterDir);
-    await writeFile(join(clusterDir, 'standby.signal'), '');
     const conninfo = `host=127.0.0.1 port=${primaryPort} user=${superuser} password=${password}`;
-    await writeFile(join(clusterDir, 'postgresql.auto.conf'), `primary_conninfo = '${conninfo}'\n`, { mode: 0o600 });
-    await handOver(clusterDir, user);
+    for (const clusterDir of [...ports.keys()].map(clusterDirOf)) {
+      await mkdir(clusterDir, { mode: 0o700 });
+      await backUp(addresses.primary, join(dataDir, 'postgres'), clusterDir);
+      await writeFile(join(clusterDir, 'standby.signal'), '');
+      await writeFile(join(clusterDir, 'postgresql.auto.conf'), `primary_conninfo = '${conninfo}'\n`, { mode: 0o600 });
+      await handOver(clusterDir, user);
+    }
     await startStandby();
   } catch (error) {
     await stop();
     throw error;
   }
-  const standbyUrl = new URL(primary.url);
-  standbyUrl.port = String(port);
+  const standbyUrls = ports.map((port) => Object.assign(new URL(primary.url), { port: String(port) }).href);
   return {
     url: primary.url,
-    standbyUrl: standbyUrl.href,
+    standbyUrl: standbyUrls[0] ?? '',
+    standbyUrls,
     async ask(server, statement) {
       const session = new pg.Client({ connectionString: addresses[server] });
       await session.connect();

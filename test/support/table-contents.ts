@@ -52,7 +52,6 @@ export async function migratedSchema(): Promise<string[]> {
   return schemaOf(made.url).finally(made.drop);
 }
 
-/** How many tables the schema has. */
 export async function countTables(url: string): Promise<number> {
   return Number((await ask<{ count: string }>(url, `select count(*) from pg_tables where schemaname = 'public'`))[0]?.count);
 }

@@ -7,7 +7,6 @@ import { selfSigned } from './certificates.js';
 export type TlsProxy = {
   /** `fetch` that trusts the certificate. */
   readonly fetch: typeof fetch;
-  /** The certificate in PEM. */
   readonly certificate: string;
   close(): Promise<void>;
 };

@@ -22,7 +22,6 @@ export function roleData(name = 'editor'): EventData<'role.created'> {
   return { id: uuidv7(1), name, description: null, is_default: false, permissions: [], created_at: at, updated_at: at };
 }
 
-/** Emits `count` events `role.created` in one transaction. */
 export const emitRoles = (ctx: Context, count = 1): Promise<void> =>
   transaction(ctx, async (tx) => {
     for (let i = 0; i < count; i++) await emit(tx, 'role.created', roleData(`role ${i}`));

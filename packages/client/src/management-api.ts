@@ -8537,7 +8537,7 @@ export interface components {
             name: string;
             /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
             remember?: boolean;
-            /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in any currency. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
+            /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in `currency`, which money with a `max` has, and which alone is taken where there is one. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
             fields: {
                 name: string;
                 /** @enum {string} */
@@ -8545,6 +8545,7 @@ export interface components {
                 list?: boolean;
                 required?: boolean;
                 max?: number | null;
+                currency?: string;
                 choices?: string[];
             }[];
             /** @description What people are asked, by language: plain text in ICU MessageFormat with a placeholder for every field. In a language that has none they read the one of the environment’s language, else another. */
@@ -8569,7 +8570,7 @@ export interface components {
         authorization_detail_type_update_attributes: {
             /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
             remember?: boolean;
-            /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in any currency. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
+            /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in `currency`, which money with a `max` has, and which alone is taken where there is one. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
             fields?: {
                 name: string;
                 /** @enum {string} */
@@ -8577,6 +8578,7 @@ export interface components {
                 list?: boolean;
                 required?: boolean;
                 max?: number | null;
+                currency?: string;
                 choices?: string[];
             }[];
             /** @description What people are asked, by language: plain text in ICU MessageFormat with a placeholder for every field. In a language that has none they read the one of the environment’s language, else another. */
@@ -13174,6 +13176,10 @@ export interface components {
                 binding_message?: string | null;
                 /** @description What it asked for. */
                 scopes?: string[];
+                /** @description What it asked for beyond scopes (RFC 9396): all of it was allowed, or nothing. */
+                authorization_details?: {
+                    [key: string]: unknown;
+                }[];
                 /** @description The class that the person proved; null = it was not approved. */
                 acr?: string | null;
                 /**
@@ -15269,7 +15275,7 @@ export interface components {
                 name?: string;
                 /** @description Whether people aren’t asked again about the same detail once they allowed it; of a client, the 50 that were allowed last. */
                 remember?: boolean;
-                /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in any currency. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
+                /** @description What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in `currency`, which money with a `max` has, and which alone is taken where there is one. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`. */
                 fields?: {
                     name: string;
                     /** @enum {string} */
@@ -15277,6 +15283,7 @@ export interface components {
                     list?: boolean;
                     required?: boolean;
                     max?: number | null;
+                    currency?: string;
                     choices?: string[];
                 }[];
                 /** @description What people are asked, by language: plain text in ICU MessageFormat with a placeholder for every field. In a language that has none they read the one of the environment’s language, else another. */
@@ -24897,7 +24904,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[approval]"?: ("binding_message" | "scopes" | "acr" | "status" | "muted" | "decided_at" | "expires_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                "fields[approval]"?: ("binding_message" | "scopes" | "authorization_details" | "acr" | "status" | "muted" | "decided_at" | "expires_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -24945,7 +24952,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[approval]"?: ("binding_message" | "scopes" | "acr" | "status" | "muted" | "decided_at" | "expires_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                "fields[approval]"?: ("binding_message" | "scopes" | "authorization_details" | "acr" | "status" | "muted" | "decided_at" | "expires_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
             };
             header?: never;
             path: {
@@ -24991,7 +24998,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("user" | "client" | "user.roles" | "user.identities" | "user.provider_tokens" | "user.authorizations" | "user.consents" | "user.roles.permissions" | "user.identities.user" | "user.identities.connection" | "user.provider_tokens.user" | "user.provider_tokens.client" | "user.provider_tokens.connection" | "user.authorizations.user" | "user.authorizations.client" | "user.consents.user" | "user.consents.client" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization")[];
                 /** @description Only these fields. */
-                "fields[approval]"?: ("binding_message" | "scopes" | "acr" | "status" | "muted" | "decided_at" | "expires_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
+                "fields[approval]"?: ("binding_message" | "scopes" | "authorization_details" | "acr" | "status" | "muted" | "decided_at" | "expires_at" | "created_at" | "updated_at" | "user" | "client" | "environment")[];
             };
             header?: never;
             path: {

@@ -2,8 +2,8 @@ import type { Request, Response } from 'express';
 import { enrollable } from '../../domain/authenticators/enrollable.js';
 import { graceEnd } from '../../domain/authenticators/next-step.js';
 import type { Claimant } from '../../http/auth/claimant.js';
-import { csrfToken } from '../../http/auth/csrf.js';
-import { basePage, type FormPage, type PageClient, type PagePasskey } from '../../http/pages/pages.js';
+import { formPage } from '../../http/auth/csrf.js';
+import type { FormPage, PageClient, PagePasskey } from '../../http/pages/pages.js';
 import { queryOf } from '../../http/request/form.js';
 import type { Web } from '../../http/web.js';
 import { bodyText } from '../fields.js';
@@ -50,7 +50,7 @@ export async function renderEnroll(
     res,
     'account/login-enroll',
     {
-      ...basePage(ctx.environment, { title: wordsOf(req).t('enroll.title'), request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      ...formPage(req, res, wordsOf(req).t('enroll.title')),
       client: pageClient(wordsOf(req), client),
       email: claimant.user.email,
       passkey: can.passkey ? passkeyPart(req, '/login/enroll/passkey/options', null) : null,

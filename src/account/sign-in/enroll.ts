@@ -1,6 +1,6 @@
 import { fullName } from '../../lib/languages/languages.js';
 import { languageOf } from '../../http/pages/language.js';
-import type { Request, RequestHandler, Response } from 'express';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { sessionOf } from '../../http/auth/browser-session.js';
 import { enrollable } from '../../domain/authenticators/enrollable.js';
 import {
@@ -15,6 +15,8 @@ import {
 import { creationOptions, verifyNewPasskey } from '../../domain/authenticators/passkey-registration.js';
 import { confirmationClass, isConfirmed } from '../../domain/sessions/confirmation.js';
 import type { SessionProof } from '../../domain/proofs/proofs.js';
+import { providerAccountOf } from '../../domain/sessions/half-sign-ins.js';
+import { isGuest } from '../../domain/sign-ins/guest.js';
 import type { PresentedProof } from '../../domain/sign-ins/proof-methods.js';
 import { graceEnd, hasFactor } from '../../domain/authenticators/next-step.js';
 import { isPasskey, listAuthenticatorsOfUser } from '../../db/tables/authenticators.js';
@@ -44,12 +46,27 @@ const mayStepUp = (req: Request, { user, proofs, sign_in }: Claimant): boolean =
 /** Whether a half sign-in has to enrol: its person has no factor. One that was added meanwhile is what is asked for, at a new sign-in. */
 const mustEnroll = ({ user, sign_in }: Claimant): boolean => sign_in?.stage === 'enroll' && !hasFactor(user);
 
-/** Whoever has to enrol a factor here; null for everybody else. Needs `findClaimant` before. */
-const enrolling = (req: Request): Claimant | null =>
-  req.claimant && (mustEnroll(req.claimant) || mayStepUp(req, req.claimant)) ? req.claimant : null;
+/** @throws {PageError} 403 for an organization's guest: whoever adds a factor to an account proves the account, and not a word of that provider's */
+async function refuseGuest({ ctx }: Request, { user, sign_in }: Claimant, return_to: string | null): Promise<void> {
+  if (!sign_in || !(await isGuest(ctx, { user, proofs: sign_in.proofs, provider_account: providerAccountOf(ctx, sign_in) }))) return;
+  const next = { href: withReturnTo('/login', {}, return_to), label: 'common.sign_in' } as const;
+  throw new PageError(403, 'factor_required', message('refusal.enroll_first'), {}, undefined, next);
+}
+
+/** Whoever has to enrol a factor here; null for everybody else. Needs `findClaimant` before. @throws {PageError} 403 for whoever may not */
+async function enrolling(req: Request, return_to: string | null): Promise<Claimant | null> {
+  const { claimant = null } = req;
+  if (!claimant || !(mustEnroll(claimant) || mayStepUp(req, claimant))) return null;
+  await refuseGuest(req, claimant, return_to);
+  return claimant;
+}
 
 /** Middleware: lets pass whoever has to enrol a factor. */
-export const requireEnrolling: RequestHandler = (req, _res, next) => next(enrolling(req) ? undefined : signInExpired(bodyReturnTo(req)));
+export async function requireEnrolling(req: Request, _res: Response, next: NextFunction): Promise<void> {
+  const return_to = bodyReturnTo(req);
+  if (!(await enrolling(req, return_to))) throw signInExpired(return_to);
+  next();
+}
 
 function claimantOf(req: Request): Claimant {
   if (!req.claimant) throw new Error('requireEnrolling must come before');
@@ -75,7 +92,7 @@ export const canEnroll =
 export function enrollPage(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const return_to = safeReturnTo(queryOf(req).get('return_to'));
-    const claimant = enrolling(req);
+    const claimant = await enrolling(req, return_to);
     if (claimant) return renderEnroll(web, req, res, { claimant, return_to });
     if (req.claimant?.sign_in?.stage === 'verify') return res.redirect(303, withReturnTo('/login/verify', {}, return_to));
     // Somebody signed in shows that it is still them before anything is added.

@@ -3,10 +3,10 @@ import { connectionForEmail, connectionsOfOrganization, offeredConnections } fro
 import { clientOf, type Client } from '../../domain/clients/clients.js';
 import type { Connection } from '../../domain/connections/connections.js';
 import { PageError } from '../../errors.js';
-import { csrfToken } from '../../http/auth/csrf.js';
+import { formPage } from '../../http/auth/csrf.js';
 import { errorMessage } from '../../http/pages/error-texts.js';
 import { queryOf, wantsJson } from '../../http/request/form.js';
-import { basePage, formActionSource, type PageNotice, type PageConnection } from '../../http/pages/pages.js';
+import { formActionSource, type PageNotice, type PageConnection } from '../../http/pages/pages.js';
 import { leadsToDevice, pendingClientId, pendingHere, pendingOf, safeReturnTo } from '../../http/request/return-to.js';
 import { organizationOfSignIn } from '../../http/auth/sign-in-organization.js';
 import { isTaken, takeStep } from '../../http/auth/sign-in.js';
@@ -67,11 +67,7 @@ export async function renderLogin(web: Web, req: Request, res: Response, state: 
     res,
     'account/login',
     {
-      ...basePage(environment, {
-        title: titleOf(wordsOf(req), client, state.return_to),
-        request_id: req.request_id,
-        csrf_token: csrfToken(req, res),
-      }),
+      ...formPage(req, res, titleOf(wordsOf(req), client, state.return_to)),
       client: pageClient(wordsOf(req), client),
       return_to: state.return_to ?? '',
       connections: await connectionButtons(req, client),

@@ -3,8 +3,8 @@ import { requestOptions } from '../../domain/authenticators/passkey-sign-in.js';
 import { secondStepMethods, type SecondStepMethod } from '../../domain/sign-ins/second-step.js';
 import { browserSecret } from '../../http/auth/browser-secret.js';
 import type { Claimant } from '../../http/auth/claimant.js';
-import { csrfToken } from '../../http/auth/csrf.js';
-import { basePage, type FormPage, type PageClient, type PagePasskey } from '../../http/pages/pages.js';
+import { formPage } from '../../http/auth/csrf.js';
+import type { FormPage, PageClient, PagePasskey } from '../../http/pages/pages.js';
 import type { Web } from '../../http/web.js';
 import { pendingClient, pendingFormAction } from './login.js';
 import { requestedAcrValues } from './enroll-page.js';
@@ -95,11 +95,7 @@ export async function renderSecondStep(web: Web, req: Request, res: Response, st
     res,
     'account/login-verify',
     {
-      ...basePage(req.ctx.environment, {
-        title: wordsOf(req).t('verify.title'),
-        request_id: req.request_id,
-        csrf_token: csrfToken(req, res),
-      }),
+      ...formPage(req, res, wordsOf(req).t('verify.title')),
       client: pageClient(wordsOf(req), client),
       email: claimant.user.email,
       verify: await verifyPart(req, res, state),

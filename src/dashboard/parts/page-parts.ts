@@ -176,7 +176,6 @@ export interface DashboardPage extends BasePage {
   shows_api_names: boolean;
   /** The page's own, to come back to. */
   address: string;
-  /** What the search field holds. */
   search: string;
   /** What paper says of the page: its address, and when it was asked for, in words. */
   printed: { address: string; time: string };

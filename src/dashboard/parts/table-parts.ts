@@ -77,7 +77,6 @@ export type TablePart = {
   /** Which of how many rows these are. */
   readonly shown?: string | null;
   readonly selection?: Selection | null;
-  /** Files of the whole list. */
   readonly files?: readonly LinkButton[];
   readonly layout?: ListLayoutForm | null;
   readonly pager: { readonly previous: string | null; readonly next: string | null } | null;

@@ -27,6 +27,7 @@ export const terms = {
   audit_log: 'Audit log',
   authentication_method: 'Authentication method',
   authenticator_app: 'Authenticator app',
+  authorization_details: 'Authorization details',
   authorization_header: 'Authorization header',
   authorization_response_signing_algorithm: 'Authorization response signing algorithm',
   authorizations: 'Authorizations',

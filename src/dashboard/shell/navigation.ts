@@ -107,7 +107,6 @@ const groups: readonly { readonly label: string | null; readonly entries: readon
 /** An entry is called after its first page: whoever may not open that one reads the name of the first that they may. */
 const labelOf = ({ label, pages }: Entry, first: Page): string => (first === pages[0] ? label : first.label);
 
-/** The pages that the actor may open, each with the entry that it belongs to. */
 export const openPages = (call: Call): SearchResult[] =>
   groups
     .flatMap(({ entries }) => entries)
@@ -119,7 +118,6 @@ export const openPages = (call: Call): SearchResult[] =>
 
 const addressOf = (req: Request) => req.path.replace(/\/$/, '');
 
-/** The navigation, with the pages that the actor may read. */
 export function navigationFor(req: Request): Navigation {
   const here = addressOf(req);
   const isAt = ({ path }: Page) => here === path || (path !== '/dashboard' && here.startsWith(`${path}/`));

@@ -107,7 +107,6 @@ function pageRoutes(router: Router, render: Render): void {
   route(router, '/dashboard/settings', { get: [...reading, settingsPage(render)] });
 }
 
-/** The files of imports and exports. */
 function movingRoutes(router: Router, render: Render, web: Web): void {
   route(router, '/dashboard/user_imports/:id/data', {
     post: [...uploading(web, maxImportFileBytes), postImportFile(render, userImportsPresentation)],

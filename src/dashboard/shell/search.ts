@@ -42,7 +42,7 @@ async function recordsBy(req: Request, res: Response, presentation: Presentation
   const query: ListQuery = {
     filters: { [filter]: value },
     size: mostShown,
-    include: readableIncludes(req, { path, recordInclude: presentation.include }),
+    include: readableIncludes(req, path, presentation.include),
   };
   const { listing, mistake } = await listingOf(req, res, path, query);
   const more = listing.next === null ? null : `/dashboard/${path}?${new URLSearchParams({ [filter]: value }).toString()}`;

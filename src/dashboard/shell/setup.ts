@@ -4,11 +4,10 @@ import { passwordProblems } from '../../domain/passwords/passwords.js';
 import { createFirstAdministrator, mayUseSetup } from '../../domain/users/setup.js';
 import { proofNow } from '../../domain/proofs/proofs.js';
 import { PageError } from '../../errors.js';
-import { csrfToken } from '../../http/auth/csrf.js';
+import { formPage } from '../../http/auth/csrf.js';
 import { errorTexts } from '../../http/pages/error-texts.js';
 import { queryOf } from '../../http/request/form.js';
 import type { FormPage } from '../../http/pages/page-models.js';
-import { basePage } from '../../http/pages/pages.js';
 import { onwardPath, takeStep } from '../../http/auth/sign-in.js';
 import type { Web } from '../../http/web.js';
 import { normalizeEmail } from '../../lib/email-address.js';
@@ -38,11 +37,7 @@ const invalid = () =>
 type Values = { email: string; first_name: string; last_name: string };
 
 function render(web: Web, req: Request, res: Response, token: string, values: Values, errors?: Record<string, string>): void {
-  const base = basePage(req.ctx.environment, {
-    title: 'Create the first administrator',
-    request_id: req.request_id,
-    csrf_token: csrfToken(req, res),
-  });
+  const base = formPage(req, res, 'Create the first administrator');
   const { password_min_length } = req.ctx.environment;
   web.renderPage(
     res,

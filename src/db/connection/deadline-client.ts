@@ -15,6 +15,8 @@ export type ConnectionSettings = pg.ClientConfig & {
   /** Of a pool's connections, and told when this one has had no answer for `statementLimitMs`. */
   readonly suspects?: SuspectConnections;
   readonly tracer?: Tracer | null;
+  /** Counts the statements of a pool's connections. */
+  readonly sent?: { count: number };
 };
 
 type Callback = (error: Error | null, result?: unknown) => void;
@@ -46,6 +48,7 @@ export class DeadlineClient extends pg.Client {
   #environment_id: string | null = null;
   readonly #suspects: SuspectConnections | null;
   readonly #tracer: Tracer | null;
+  readonly #sent: { count: number };
   #heardAt = performance.now();
 
   constructor(settings: ConnectionSettings) {
@@ -54,6 +57,7 @@ export class DeadlineClient extends pg.Client {
     this.#bulkhead = settings.bulkhead ?? null;
     this.#suspects = settings.suspects ?? null;
     this.#tracer = settings.tracer ?? null;
+    this.#sent = settings.sent ?? { count: 0 };
   }
 
   /** From now on statements spend from this deadline: none is begun when it is over, and none is waited for longer. They are for one environment, or null: for all. */
@@ -121,6 +125,7 @@ export class DeadlineClient extends pg.Client {
     if (running) done = this.#ending(done, running);
     const call: FailedCall = ending !== 'COMMIT' && this.inTransaction ? 'in_transaction' : 'committing';
     args[args.length - 1] = this.#settling(done, ms, call);
+    this.#sent.count++;
     return super.query(...(args as [string]));
   }
 

@@ -3,7 +3,7 @@ import pg from 'pg';
 import type { Logger } from '../../platform/log/logger.js';
 import { noDeadline, type Deadline } from '../../lib/deadline.js';
 import type { Tracer } from '../../platform/spans/tracer.js';
-import type { PoolState } from '../../platform/metrics/metrics.js';
+import type { PoolState } from '../../platform/metrics/pool-metrics.js';
 import { QueueGauge, type QueueState } from '../../platform/metrics/queue-state.js';
 import { DeadlineClient, UnnamedClient, type ConnectionSettings } from './deadline-client.js';
 import { DatabaseFailure, Unavailable } from './failures.js';
@@ -64,6 +64,8 @@ type PoolClient = {
   readonly locks: ProcessLocks;
   readonly bulkhead: PoolBulkhead<DeadlineClient>;
   readonly batchers?: StatementBatchers;
+  /** Of the pool's connections, so far. */
+  readonly sent: { readonly count: number };
   acquireConnection(): Promise<DeadlineClient>;
   releaseConnection(connection: DeadlineClient): Promise<void>;
   destroy(done?: (error?: unknown) => void): Promise<void>;
@@ -139,6 +141,7 @@ type PoolOptions = {
  */
 export function createKnex({ url, poolMax, unlimited = false, prepared = true, logger, tracer = null, notifier }: PoolOptions): Knex {
   const suspects = new SuspectConnections();
+  const sent = { count: 0 };
   const bulkhead = new PoolBulkhead<DeadlineClient>(poolMax, (stuck) => endStatement(knex, stuck));
   const connection = {
     connectionString: url,
@@ -165,12 +168,12 @@ export function createKnex({ url, poolMax, unlimited = false, prepared = true, l
   // Knex copies the settings of its connections, so what is shared by them isn't handed over there.
   class PoolConnection extends Base {
     constructor(settings: ConnectionSettings) {
-      super({ ...settings, suspects, tracer, ...(!unlimited && { bulkhead }) });
+      super({ ...settings, suspects, tracer, sent, ...(!unlimited && { bulkhead }) });
       notifier?.watch(this);
     }
   }
   dialect.driver = { ...pg, Client: PoolConnection };
-  const safeguards = { waiting: new QueueGauge('pool'), locks: new ProcessLocks(), bulkhead };
+  const safeguards = { waiting: new QueueGauge('pool'), locks: new ProcessLocks(), bulkhead, sent };
   Object.assign(dialect, { acquireConnection, releaseConnection, validateConnection, ...safeguards });
   if (prepared && !unlimited) {
     // A batcher has a clock of its own for a server that is silent.
@@ -225,14 +228,16 @@ export const processLocksOf = (pool: Knex): ProcessLocks => (pool.client as Pool
 
 /** The state of the pool and of the batchers beside it, as the metrics show it; zeros for what the Knex instance doesn't have. */
 export function poolState(knex: Knex): PoolState {
-  const { pool } = knex.client as { pool?: TarnPool };
-  const states = Object.values(statementBatchersOf(knex) ?? {}).map((batcher) => batcher.state());
+  const { pool, sent } = knex.client as { pool?: TarnPool; sent?: { readonly count: number } };
+  const batchers = Object.entries(statementBatchersOf(knex) ?? {}).map(([name, batcher]) => [name, batcher.state()] as const);
+  const states = batchers.map(([, state]) => state);
   return {
     used: pool?.numUsed() ?? 0,
     waiting: pool?.numPendingAcquires() ?? 0,
     max: pool?.max ?? 0,
     oldestWait: Math.max(0, ...states.map(({ oldestWait }) => oldestWait)),
     isolated: states.flatMap(({ isolated }) => isolated),
+    statements: { pool: sent?.count ?? 0, ...Object.fromEntries(batchers.map(([name, state]) => [name, state.sent])) },
   };
 }
 

@@ -10,13 +10,15 @@ export type FailedCall =
   /** A statement of its own, which commits itself, and the commit of a transaction. */
   | 'committing';
 
+/** Of a write to an environment that is held (`refuse_held_writes` of migration 0524). */
+const heldState = 'ENV02';
 /** Conditions that pass, by SQLSTATE class (PostgreSQL, appendix A): connection exception, insufficient resources, operator intervention, system error. */
 const passingClasses = new Set(['08', '53', '57', '58']);
 /**
  * The same by code: read-only since it has become a standby, idle for too long in a transaction, a transaction that took too long, a lock not available, a right
- * that was withdrawn (and that the operator grants again).
+ * that was withdrawn (and that the operator grants again), an environment that is held.
  */
-const passing = new Set(['25006', '25P03', '25P04', '55P03', '42501']);
+const passing = new Set(['25006', '25P03', '25P04', '55P03', '42501', heldState]);
 /** A plan that no longer fits its tables (feature not supported), a prepared statement that isn't there. */
 const outdated = new Set(['0A000', '26000']);
 const conflicts = new Set(['40001', '40P01']);
@@ -62,6 +64,8 @@ export const endsSession = (failure: unknown): boolean => failure instanceof Una
 
 /** Whether the same statement would meet the same answer of the server again, however often: a value that doesn't fit, a violated constraint. */
 export function failsAgain(error: unknown): boolean {
-  const refused = [Duplicate, Dangling, Unstorable].some((kind) => error instanceof kind);
+  const refused =
+    [Duplicate, Dangling, Unstorable].some((kind) => error instanceof kind) ||
+    (error instanceof Unavailable && error.sqlstate === heldState);
   return refused || (error instanceof pg.DatabaseError && error.severity === 'ERROR');
 }

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { Detail } from '../../lib/authorization-details.js';
 import { oldestWaitingSeconds, queueRows, recordAttempts, type AttemptRecord } from '../queue-rows.js';
 import { eventValues, storeEventsSql } from './events.js';
 import { insertMailSql, mailValues, type NewMail } from './mails.js';
@@ -20,6 +21,8 @@ export type ApprovalRow = {
   scope: string;
   binding_message: string | null;
   acr_values: string[];
+  /** What was asked beyond scopes (RFC 9396); null: nothing. */
+  authorization_details: readonly Detail[] | null;
   ip_address: string | null;
   user_agent: string | null;
   decision: 'approved' | 'refused' | null;
@@ -77,8 +80,8 @@ export async function findHintedPerson(
 /** What is stored with a question: the approval, the code with which its client waits, the mail and the event by which the person hears of it. */
 export type NewApproval = Pick<
   ApprovalRow,
-  | 'id' | 'client_id' | 'user_id' | 'subject_digest' | 'hint_digest' | 'scope' | 'binding_message' | 'acr_values' | 'ip_address' | 'user_agent'
-  | 'expires_at' | 'notification_endpoint' | 'notification_sealed' | 'created_at'
+  | 'id' | 'client_id' | 'user_id' | 'subject_digest' | 'hint_digest' | 'scope' | 'binding_message' | 'acr_values' | 'authorization_details' | 'ip_address'
+  | 'user_agent' | 'expires_at' | 'notification_endpoint' | 'notification_sealed' | 'created_at'
 > &
   Pick<DeviceCodeRow, 'digest' | 'resource' | 'organization' | 'interval_seconds' | 'request_id'> & {
     readonly mail: NewMail;
@@ -93,25 +96,25 @@ export async function insertApproval(scope: Scope, row: NewApproval): Promise<nu
       select approval_wait($1, $2, $3, $4, $5) as seconds
     ), asked as (
       insert into approvals (environment_id, id, client_id, user_id, subject_digest, hint_digest, scope, binding_message, acr_values, ip_address,
-        user_agent, expires_at, notification_endpoint, notification_sealed, created_at, updated_at)
-      select $1, $6, $4, $7, $2, $3, $8, $9, $10, $11, $12, $13, $14, $15, $5, $5 from judged where seconds is null
+        user_agent, expires_at, notification_endpoint, notification_sealed, created_at, updated_at, authorization_details)
+      select $1, $6, $4, $7, $2, $3, $8, $9, $10, $11, $12, $13, $14, $15, $5, $5, $21::jsonb from judged where seconds is null
       returning id
     ), code as (
       insert into device_codes (environment_id, digest, approval_id, client_id, scope, resource, organization, ip_address, user_agent, created_at,
-        expires_at, interval_seconds, request_id)
-      select $1, $16, id, $4, $8, $17, $18, $11, $12, $5, $13, $19, $20 from asked
+        expires_at, interval_seconds, request_id, authorization_details)
+      select $1, $16, id, $4, $8, $17, $18, $11, $12, $5, $13, $19, $20, $21::jsonb from asked
     ), mail as (
-      ${insertMailSql(21, 'from asked')}
+      ${insertMailSql(22, 'from asked')}
     ), told as (
       select notify_after_commit('outbox', 'mail') from asked
     ), event as (
-      ${storeEventsSql(28)}, asked
+      ${storeEventsSql(29)}, asked
     )
     select seconds, (select count(*) from told) as told, (select count(*) from event) as events from judged`;
   const values = [
     row.subject_digest, row.hint_digest, row.client_id, row.created_at, row.id, row.user_id, row.scope, row.binding_message, row.acr_values,
     row.ip_address, row.user_agent, row.expires_at, row.notification_endpoint, row.notification_sealed, row.digest, row.resource, row.organization,
-    row.interval_seconds, row.request_id, ...mailValues(row.mail), ...eventValues(row.events),
+    row.interval_seconds, row.request_id, row.authorization_details && JSON.stringify(row.authorization_details), ...mailValues(row.mail), ...eventValues(row.events),
   ]; // prettier-ignore
   const [stored] = await run<{ seconds: number | null }>(scope, { name: 'approvals.ask', text }, values);
   scope.touched.add('approvals');

@@ -145,7 +145,7 @@ export async function listActivity(scope: Scope, { party, is_organization, at, i
 const counted = (rows: string, where = '') => `
   insert into audit_logs (${auditColumnsSql})
   select ${auditColumnsSql} from jsonb_populate_recordset(null::audit_logs, ${rows}::jsonb) entry
-  where exists (select 1 from environments where environments.id = entry.environment_id) ${where}
+  where takes_writes(entry.environment_id) ${where}
   order by environment_id, id
   on conflict (environment_id, id) do update set count = audit_logs.count + excluded.count`;
 

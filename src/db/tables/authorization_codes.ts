@@ -137,7 +137,7 @@ export type Redemption = {
   jti: string;
   access_token_digest: Buffer;
   /** Null when the client gets no refresh token. */
-  refresh_token_digest: Buffer | null;
+  refresh: { readonly id: string; readonly digest: Buffer } | null;
   refresh_expires_at: Date;
   grant_expires_at: Date;
   /** Whether the client's tokens say something about the user whatever was asked. */
@@ -159,9 +159,9 @@ export type Redemption = {
  */
 export async function redeemAuthorizationCode(scope: Scope, r: Redemption): Promise<RedeemedCode | 'used proof' | null> {
   const rows = await run<Omit<RedeemedCode, 'user'> & RedemptionRow>(scope, r.proof ? redeemOnceStatement : redeemStatement, [
-    r.digest, r.client_id, r.redirect_uri, r.code_challenge, r.session_bounds.now, r.access_token_digest, r.jti, r.refresh_token_digest,
+    r.digest, r.client_id, r.redirect_uri, r.code_challenge, r.session_bounds.now, r.access_token_digest, r.jti, r.refresh?.digest ?? null,
     r.refresh_expires_at, r.grant_expires_at, r.resource, r.subscribers, r.event_id, r.issuer, r.session_bounds.signed_in_after,
-    r.with_user, r.jkt, r.refresh_jkt, r.organization, Array.isArray(r.details) ? JSON.stringify(r.details) : null, r.details === 'beyond', ...(r.proof ? [r.proof.digest, r.proof.expires_at] : []),
+    r.with_user, r.jkt, r.refresh_jkt, r.organization, Array.isArray(r.details) ? JSON.stringify(r.details) : null, r.details === 'beyond', r.refresh?.id ?? null, ...(r.proof ? [r.proof.digest, r.proof.expires_at] : []),
   ]); // prettier-ignore
   const row = rows[0];
   if (row?.first_use === false) return 'used proof';
@@ -174,7 +174,7 @@ const ofCode = { user_id: 'c.user_id', organization_id: 'c.organization_id' } as
 const issuedAt = `c.expires_at - interval '${codeLifetimeMs} milliseconds'`;
 
 const redeemText = (once: boolean) => `
-    with ${once ? `proof as (${storeProofSql('$23', '$24')}),` : ''} redeemed as (
+    with ${once ? `proof as (${storeProofSql('$24', '$25')}),` : ''} redeemed as (
       update authorization_codes set redeemed_at = $6
       where environment_id = $1 and digest = $2 and redeemed_at is null ${once ? 'and exists (select 1 from proof)' : ''}
       returning *
@@ -210,9 +210,9 @@ const redeemText = (once: boolean) => `
     ), refresh as (
       insert into refresh_tokens
         (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,
-         jkt, issued_at, expires_at, grant_expires_at, organization_id, authorization_details)
+         jkt, issued_at, expires_at, grant_expires_at, organization_id, authorization_details, id, generation)
       select environment_id, $9, grant_id, client_id, user_id, session_id, scope, resource, claims, id_token_claims, auth_time, acr, amr,
-        $19::text, $6, $10, $11, organization_id, authorization_details
+        $19::text, $6, $10, $11, organization_id, authorization_details, $23::uuid, 1
       from judged where problem is null and $9::bytea is not null
     ), linked as (
       insert into session_clients (environment_id, session_id, client_id, created_at)

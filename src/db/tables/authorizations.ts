@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { run, table, update, type Scope } from '../scope.js';
+import { servedSql } from '../served.js';
 import { runSystem } from '../system.js';
 import type { Detail } from '../../lib/authorization-details.js';
 import type { ClientRow } from './clients.js';
@@ -114,7 +115,7 @@ export async function listUnusedAuthorizations(knex: Knex, now: Date, limit: num
       select * from authorizations a where a.environment_id = e.id and a.blocked_at is null
         and a.last_used_at < $1::timestamptz - make_interval(secs => e.unused_authorization_lifetime)
       order by a.last_used_at limit $2) a
-    where e.unused_authorization_lifetime is not null limit $2`;
+    where e.unused_authorization_lifetime is not null and e.held_at is null limit $2`;
   return runSystem(knex, { name: 'authorizations.list_unused', text }, [now, limit]);
 }
 
@@ -128,7 +129,7 @@ export async function holdUnused(scope: Scope, { id }: AuthorizationRow, before:
 export async function forgetAuthorizations(knex: Knex, before: Date, now: Date, limit: number): Promise<number> {
   const text = `delete from authorizations where (environment_id, id) in (
       select a.environment_id, a.id from authorizations a
-      where a.origin <> 'person' and a.blocked_at is null and a.last_used_at < $1 and not exists (
+      where a.origin <> 'person' and ${servedSql('a.environment_id')} and a.blocked_at is null and a.last_used_at < $1 and not exists (
         select 1 from refresh_tokens r where r.environment_id = a.environment_id and r.user_id = a.user_id and r.client_id = a.client_id and r.expires_at > $2)
       order by a.last_used_at limit $3) returning 1 as one`;
   return (await runSystem(knex, { name: 'authorizations.forget', text }, [before, now, limit])).length;

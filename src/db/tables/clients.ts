@@ -15,13 +15,14 @@ export const clientProfiles = ['fapi2'] as const;
 
 export const clientOrigins = ['administrator', 'registration', 'metadata_document'] as const;
 
-/** What an initial access token lets its clients have; `scopes` null: whatever is on offer. */
+/** What an initial access token, or an administrator since, lets a client have; `scopes` null: whatever is on offer; `authorization_details_types` left out: any. */
 export type RegistrationCeiling = {
   readonly grant_types: readonly string[];
   readonly scopes: readonly string[] | null;
   readonly verified: boolean;
   /** Those that an administrator has put on the client since; none unless named. */
-  readonly guards?: readonly ('require_pushed_authorization_requests' | 'dpop_bound_access_tokens')[];
+  readonly guards?: readonly ('require_pkce' | 'require_pushed_authorization_requests' | 'dpop_bound_access_tokens')[];
+  readonly authorization_details_types?: readonly string[];
 };
 
 /** What an ID token says of the person beside what the `claims` parameter asks for. */
@@ -227,7 +228,7 @@ export async function noteClientUse(knex: Knex, uses: readonly { environment_id:
        select c.environment_id, c.id, u.at
        from unnest(?::uuid[], ?::text[], ?::timestamptz[]) as u (environment_id, id, at)
        join clients c on c.environment_id = u.environment_id and c.id = u.id
-       where c.last_used_at is null or c.last_used_at < u.at
+       where takes_writes(u.environment_id) and (c.last_used_at is null or c.last_used_at < u.at)
        order by c.environment_id, c.id for no key update of c
      )
      update clients c set last_used_at = greatest(c.last_used_at, used.at) from used where c.environment_id = used.environment_id and c.id = used.id`,

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { insert, remove, table, update, type Scope } from '../scope.js';
+import { servedSql } from '../served.js';
 import { runSystem } from '../system.js';
 
 /** Who sees to the second factor of a sign-in through a connection. */
@@ -203,6 +204,7 @@ export async function listTakingConnections(knex: Knex): Promise<TakingConnectio
 
 /** The enabled connections of all environments whose signals are fetched, the oldest first. */
 export async function listPolledConnections(knex: Knex, limit: number): Promise<Pick<ConnectionRow, 'environment_id' | 'id'>[]> {
-  const text = `select environment_id, id from connections where status = 'enabled' and signals = 'poll' order by created_at, id limit $1`;
+  const text = `select environment_id, id from connections where status = 'enabled' and signals = 'poll'
+    and ${servedSql('environment_id')} order by created_at, id limit $1`;
   return runSystem<Pick<ConnectionRow, 'environment_id' | 'id'>>(knex, { name: 'connections.polled', text }, [limit]);
 }

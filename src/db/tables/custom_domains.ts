@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { insert, remove, table, update, type Scope } from '../scope.js';
+import { servedSql } from '../served.js';
 
 export type CustomDomainRow = {
   environment_id: string;
@@ -60,6 +61,7 @@ export async function listDomainsToCheck(knex: Knex, before: Date, limit: number
   return knex<CustomDomainRow>('custom_domains')
     .where({ status: 'verified' })
     .where('last_checked_at', '<=', before)
+    .whereRaw(servedSql('environment_id'))
     .orderBy('last_checked_at')
     .limit(limit);
 }

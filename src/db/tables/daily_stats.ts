@@ -21,7 +21,7 @@ export async function addDailyStats(
     `insert into daily_stats as s (environment_id, day, name, label, count)
      select c.environment_id, ?::date, c.name, c.label, c.count
      from unnest(?::uuid[], ?::text[], ?::text[], ?::bigint[]) as c (environment_id, name, label, count)
-     where exists (select from environments e where e.id = c.environment_id)
+     where takes_writes(c.environment_id)
      on conflict (environment_id, day, name, label) do update set count = s.count + excluded.count`,
     [
       day,

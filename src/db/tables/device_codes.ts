@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { Detail } from '../../lib/authorization-details.js';
 import { remove, run, table, type Scope, type Statement } from '../scope.js';
 import { runSystem } from '../system.js';
 import { storeProofSql, type ProofUse } from './dpop_proofs.js';
@@ -15,6 +16,8 @@ export type DeviceCodeRow = {
   client_id: string;
   scope: string;
   resource: string | null;
+  /** What is asked for beyond scopes (RFC 9396), and once there is a yes, what of it was allowed; null: nothing was asked. */
+  authorization_details: readonly Detail[] | null;
   /** The organization that the device asks for, by id or name as it wrote it. */
   organization: string | null;
   /** The one that the person signs in for. */
@@ -46,7 +49,7 @@ export type DeviceCodeRow = {
 
 export type NewDeviceCode = Pick<
   DeviceCodeRow,
-  'digest' | 'user_code_digest' | 'client_id' | 'scope' | 'resource' | 'organization' | 'ip_address' | 'user_agent' | 'created_at' | 'expires_at' | 'interval_seconds' | 'request_id'
+  'digest' | 'user_code_digest' | 'client_id' | 'scope' | 'resource' | 'authorization_details' | 'organization' | 'ip_address' | 'user_agent' | 'created_at' | 'expires_at' | 'interval_seconds' | 'request_id'
 >; // prettier-ignore
 
 /** Stores a code; false, and nothing is stored, when another row has its user code. */
@@ -54,12 +57,12 @@ export async function insertDeviceCode(scope: Scope, row: NewDeviceCode): Promis
   const text = `
     insert into device_codes
       (environment_id, digest, user_code_digest, client_id, scope, resource, ip_address, user_agent, created_at, expires_at, interval_seconds,
-       request_id, organization)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+       request_id, organization, authorization_details)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
     on conflict do nothing returning digest`;
   const rows = await run(scope, { name: 'device_codes.insert', short: { kind: 'write', key: 2 }, text }, [
     row.digest, row.user_code_digest, row.client_id, row.scope, row.resource, row.ip_address, row.user_agent, row.created_at, row.expires_at,
-    row.interval_seconds, row.request_id, row.organization,
+    row.interval_seconds, row.request_id, row.organization, row.authorization_details && JSON.stringify(row.authorization_details),
   ]); // prettier-ignore
   return rows.length > 0;
 }
@@ -67,7 +70,15 @@ export async function insertDeviceCode(scope: Scope, row: NewDeviceCode): Promis
 /** A code as the device that asks about it finds it. */
 export type PolledDeviceCode = Pick<
   DeviceCodeRow,
-  'client_id' | 'approval_id' | 'resource' | 'organization_id' | 'answered_at' | 'approved' | 'used_at' | 'expires_at'
+  | 'client_id'
+  | 'approval_id'
+  | 'resource'
+  | 'authorization_details'
+  | 'organization_id'
+  | 'answered_at'
+  | 'approved'
+  | 'used_at'
+  | 'expires_at'
 > & {
   /** The question came before its time; from now on the device waits longer. Never so once there is an answer. */
   too_soon: boolean;
@@ -109,7 +120,7 @@ const pollText = (once: boolean) => `
         ${once ? 'and exists (select 1 from proof)' : ''}
       returning d.polled_too_soon
     )
-    select c.client_id, c.approval_id, c.resource, c.organization_id, c.answered_at, c.approved, c.used_at, c.expires_at, coalesce(p.polled_too_soon, false) as too_soon
+    select c.client_id, c.approval_id, c.resource, c.authorization_details, c.organization_id, c.answered_at, c.approved, c.used_at, c.expires_at, coalesce(p.polled_too_soon, false) as too_soon
       ${once ? ', exists (select 1 from proof) as first_use' : ''}
     from (select 1) one
     left join device_codes c on c.environment_id = $1 and c.digest = $2
@@ -123,7 +134,7 @@ const pollOnceStatement: Statement = { name: 'device_codes.poll_with_proof', tex
 /** A code that waits for its answer, as the person is asked about it. */
 export type WaitingDeviceCode = Pick<
   DeviceCodeRow,
-  'digest' | 'client_id' | 'scope' | 'resource' | 'organization' | 'ip_address' | 'created_at'
+  'digest' | 'client_id' | 'scope' | 'resource' | 'authorization_details' | 'organization' | 'ip_address' | 'created_at'
 >;
 
 /** The waiting code with one of these digests of its user code, one for each SECRET_KEY; null when there is none. */
@@ -133,7 +144,7 @@ export async function findWaitingDeviceCode(
   now: Date,
 ): Promise<WaitingDeviceCode | null> {
   const text = `
-    select digest, client_id, scope, resource, organization, ip_address, created_at from device_codes
+    select digest, client_id, scope, resource, authorization_details, organization, ip_address, created_at from device_codes
     where environment_id = $1 and user_code_digest = any ($2::bytea[]) and answered_at is null and expires_at > $3`;
   const rows = await run<WaitingDeviceCode>(scope, { name: 'device_codes.find_waiting', text }, [user_code_digests, now]);
   return rows[0] ?? null;
@@ -145,6 +156,7 @@ export type DeviceApproval = {
   readonly grant_id: string;
   readonly session_id: string;
   readonly scope: string;
+  readonly authorization_details: readonly Detail[] | null;
   readonly organization_id: string | null;
   readonly auth_time: Date | null;
   readonly acr: string;
@@ -160,7 +172,7 @@ export async function answerDeviceCode(
 ): Promise<Pick<DeviceCodeRow, 'ip_address' | 'user_agent'> | null> {
   const text = `
     update device_codes set answered_at = $3, approved = $4, user_id = $5, grant_id = $6, session_id = $7, scope = coalesce($8, scope),
-      auth_time = $9, acr = $10, amr = $11, organization_id = $12
+      auth_time = $9, acr = $10, amr = $11, organization_id = $12, authorization_details = coalesce($13::jsonb, authorization_details)
     where environment_id = $1 and digest = $2 and answered_at is null and expires_at > $3
     returning ip_address, user_agent`;
   const {
@@ -172,8 +184,11 @@ export async function answerDeviceCode(
     acr,
     amr,
     organization_id,
+    authorization_details: details,
   } = approval ?? ({} as Partial<DeviceApproval>);
-  const values = [user_id, grant_id, session_id, granted, auth_time, acr, amr, organization_id].map((value) => value ?? null);
+  const values = [user_id, grant_id, session_id, granted, auth_time, acr, amr, organization_id, details && JSON.stringify(details)].map(
+    (value) => value ?? null,
+  );
   const rows = await run<Pick<DeviceCodeRow, 'ip_address' | 'user_agent'>>(scope, { name: 'device_codes.answer', text }, [
     digest,
     now,

@@ -1,3 +1,4 @@
+import type { Detail } from '../../lib/authorization-details.js';
 import { run, type Scope } from '../scope.js';
 import type { DeviceCodeRow } from './device_codes.js';
 import { memberStandsSql, permissionsHeldSql } from './permissions.js';
@@ -33,8 +34,10 @@ export type DeviceRedemption = {
   access_token_digest: Buffer;
   access_token_lifetime: number;
   audience: string;
+  /** Of the access token, which may have less than was allowed. */
+  authorization_details: readonly Detail[] | null;
   /** Null when the client gets no refresh token. */
-  refresh_token_digest: Buffer | null;
+  refresh: { readonly id: string; readonly digest: Buffer } | null;
   refresh_expires_at: Date;
   grant_expires_at: Date;
   /** Whether the client's tokens say something about the user whatever was asked. */
@@ -52,8 +55,8 @@ export type DeviceRedemption = {
 export async function redeemDeviceCode(scope: Scope, r: DeviceRedemption): Promise<RedeemedDeviceCode | null> {
   const rows = await run<Omit<RedeemedDeviceCode, 'user'> & { user_claims: UserClaimsJson | null }>(scope, redeemStatement, [
     r.digest, r.session_bounds.now, r.client_id, r.session_bounds.signed_in_after, r.jti, r.access_token_format, r.access_token_digest,
-    r.access_token_lifetime, r.audience, r.refresh_token_digest, r.refresh_expires_at, r.grant_expires_at, r.with_user, r.event_id, r.subscribers,
-    r.grant_type, r.jkt, r.refresh_jkt,
+    r.access_token_lifetime, r.audience, r.refresh?.digest ?? null, r.refresh_expires_at, r.grant_expires_at, r.with_user, r.event_id, r.subscribers,
+    r.grant_type, r.jkt, r.refresh_jkt, r.refresh?.id ?? null, r.authorization_details && JSON.stringify(r.authorization_details),
   ]); // prettier-ignore
   const row = rows[0];
   return row ? Object.assign(row, { user: userOfJson(row.user_claims) }) : null;
@@ -85,16 +88,16 @@ const redeemStatement = {
     ), access as (
       insert into access_tokens
         (environment_id, digest, jti, grant_id, client_id, user_id, session_id, scope, audience, jkt, acr, amr, auth_time, issued_at, expires_at,
-         organization_id)
+         organization_id, authorization_details)
       select environment_id, $8, $6::uuid, grant_id, client_id, user_id, session_id, scope, $10, $18::text, acr, amr, auth_time, $3,
-        $3::timestamptz + make_interval(secs => $9::integer), organization_id
+        $3::timestamptz + make_interval(secs => $9::integer), organization_id, $21::jsonb
       from judged where problem is null and $7::text = 'opaque'
     ), refresh as (
       insert into refresh_tokens
         (environment_id, digest, grant_id, client_id, user_id, session_id, scope, resource, auth_time, acr, amr, jkt, issued_at, expires_at,
-         grant_expires_at, organization_id)
+         grant_expires_at, organization_id, authorization_details, id, generation)
       select environment_id, $11, grant_id, client_id, user_id, session_id, scope, resource, auth_time, acr, amr, $19::text, $3, $12, $13,
-        organization_id
+        organization_id, authorization_details, $20::uuid, 1
       from judged where problem is null and $11::bytea is not null
     ), linked as (
       insert into session_clients (environment_id, session_id, client_id, created_at)

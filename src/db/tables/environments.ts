@@ -122,6 +122,9 @@ export type EnvironmentRow = {
   password_hash_mix_at: Date | null;
   /** Who is asked whether the first password of people is right whose accounts came without hashes; null: nobody. */
   password_migration_url: string | null;
+  /** Since when it is held, because it moves to another cell, and since when it is served there: nothing is done for it here. */
+  held_at: Date | null;
+  moved_at: Date | null;
   version: number;
   created_at: Date;
   updated_at: Date;
@@ -232,7 +235,8 @@ const patienceMs = 300_000;
 
 /** An environment whose password hashes were not counted since then; null when there is none. */
 export async function findStaleHashMix(knex: Knex, since: Date): Promise<string | null> {
-  const row = await knex<EnvironmentRow>('environments').whereRaw("coalesce(password_hash_mix_at, '-infinity') < ?", [since]).first('id');
+  const stale = "held_at is null and coalesce(password_hash_mix_at, '-infinity') < ?";
+  const row = await knex<EnvironmentRow>('environments').whereRaw(stale, [since]).first('id');
   return row?.id ?? null;
 }
 

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import type { Config } from '../../config.js';
+import { servedSql } from '../served.js';
 
 /**
  * A table whose rows expire: `column` is indexed, rows older than `keepSeconds` beyond it are deleted; of all rows, or of those whose
@@ -85,7 +86,7 @@ export async function deleteExpired(
   const { rows } = await knex.raw<{ rows: { deleted: number; reached: Date | null }[] }>(
     `with gone as (
        delete from :name: where ctid = any (array(
-         select ctid from :name: where :column: < :before ${from === null ? '' : 'and :column: >= :from'} ${table.only === undefined ? '' : 'and :only:'}
+         select ctid from :name: where :column: < :before and ${servedSql('environment_id')} ${from === null ? '' : 'and :column: >= :from'} ${table.only === undefined ? '' : 'and :only:'}
          order by :column: limit :limit for update skip locked))
        returning :column: as ended)
      select count(*)::integer as deleted, max(ended) as reached from gone`,
@@ -104,7 +105,7 @@ async function deleteLongEnded(
   const result = await knex.raw<{ rowCount: number }>(
     `delete from ?? where ctid = any (array(
        select old.row from environments e cross join lateral (
-         select t.ctid as row from ?? t where t.environment_id = e.id and t.?? < ? and t.?? < ? order by t.??, t.id limit ? for update skip locked) old
+         select t.ctid as row from ?? t where t.environment_id = e.id and e.held_at is null and t.?? < ? and t.?? < ? order by t.??, t.id limit ? for update skip locked) old
        limit ?))`,
     [name, name, madeBefore, before, column, before, madeBefore, limit, limit],
   );

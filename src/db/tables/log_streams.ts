@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { queueRows, type DueDestination, type HeldRow } from '../queue-rows.js';
 import { holdLock, insert, remove, table, update, type Scope } from '../scope.js';
+import { servedSql } from '../served.js';
 import { runSystem } from '../system.js';
 
 /** What a stream can send: security events, the operations of the audit log that are none, and the events of the feed. */
@@ -102,7 +103,7 @@ export const logStreamQueueRows = queueRows<LogStreamRow>('log_streams', 'log_st
 /** Streams that have something to send now, up to `limit`, those first that may send longest. */
 export function findDueLogStreams(knex: Knex, limit: number): Promise<DueDestination[]> {
   const text = `select s.environment_id, s.destination as id, s.next_attempt_at as due_at from log_streams s
-    where s.status = 'enabled' and s.next_attempt_at <= now() and exists (select 1 from log_stream_entries e
+    where s.status = 'enabled' and ${servedSql('s.environment_id')} and s.next_attempt_at <= now() and exists (select 1 from log_stream_entries e
       where e.environment_id = s.environment_id and e.log_stream_id = s.id and e.due_at <= now())
     order by s.next_attempt_at limit $1`;
   return runSystem<DueDestination>(knex, { name: 'log_streams.due_with_entries', text }, [limit]);
@@ -179,7 +180,7 @@ export async function removeOrphanedEntries(knex: Knex): Promise<void> {
         where (e.environment_id, e.log_stream_id) > (j.environment_id, j.log_stream_id) order by 1, 2 limit 1) n)
     delete from log_stream_entries e using j
     where not exists (select 1 from log_streams s where s.environment_id = j.environment_id and s.id = j.log_stream_id)
-      and e.environment_id = j.environment_id and e.log_stream_id = j.log_stream_id`;
+      and ${servedSql('e.environment_id')} and e.environment_id = j.environment_id and e.log_stream_id = j.log_stream_id`;
   await runSystem(knex, { name: 'log_streams.orphans', text }, []);
 }
 

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { holdLock, remove, run, table, type Scope } from '../scope.js';
+import { servedSql } from '../served.js';
 
 /** A row of `logos` without its image, which lists have no use for. */
 export type LogoRow = {
@@ -76,9 +77,9 @@ export async function isLogoNamed({ knex, environment_id }: Scope, id: string): 
 export async function sweepLogos(knex: Knex, { now, expires_at }: { now: Date; expires_at: Date }): Promise<number> {
   const result = await knex.raw<{ rows: unknown[] }>(
     `with named as materialized (${named}),
-       kept as (update logos set expires_at = null where expires_at is not null and id in (select id from named)),
-       unused as (update logos set expires_at = ? where expires_at is null and id not in (select id from named where id is not null))
-     delete from logos where expires_at <= ? and id not in (select id from named where id is not null) returning 1`,
+       kept as (update logos set expires_at = null where expires_at is not null and ${servedSql('environment_id')} and id in (select id from named)),
+       unused as (update logos set expires_at = ? where expires_at is null and ${servedSql('environment_id')} and id not in (select id from named where id is not null))
+     delete from logos where expires_at <= ? and ${servedSql('environment_id')} and id not in (select id from named where id is not null) returning 1`,
     [expires_at, now],
   );
   return result.rows.length;

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { insert, remove, table, update, type Scope } from '../scope.js';
+import { servedSql } from '../served.js';
 
 /** A row of `organization_domains`. */
 export type OrganizationDomainRow = {
@@ -36,6 +37,7 @@ export async function listOrganizationDomainsToCheck(knex: Knex, before: Date, l
   return knex<OrganizationDomainRow>('organization_domains')
     .where({ status: 'verified' })
     .where('last_checked_at', '<=', before)
+    .whereRaw(servedSql('environment_id'))
     .orderBy('last_checked_at')
     .limit(limit);
 }

@@ -41,8 +41,16 @@ export async function updateInvitation(scope: Scope, id: string, changes: Partia
   return update<InvitationRow>(scope, 'organization_invitations', { id }, changes);
 }
 
-/** Accepts the open invitation of the token for the address, or finds nothing: of requests at once one does. */
-export async function spendInvitation(scope: Scope, token_digest: Buffer, email_key: string, now: Date): Promise<InvitationRow | null> {
+/**
+ * Accepts the open invitation of the token for the address of the user, or finds nothing: of requests at once one does. Whoever was removed since it was sent
+ * needs another one.
+ */
+export async function spendInvitation(
+  scope: Scope,
+  token_digest: Buffer,
+  { id, email_key }: { readonly id: string; readonly email_key: string },
+  now: Date,
+): Promise<InvitationRow | null> {
   scope.touched.add('organization_invitations');
   const rows = await run<InvitationRow>(
     scope,
@@ -51,9 +59,11 @@ export async function spendInvitation(scope: Scope, token_digest: Buffer, email_
       text: `update organization_invitations set accepted_at = $4, updated_at = $4, version = version + 1
              where environment_id = $1 and token_digest = $2 and email_key = $3
                and accepted_at is null and revoked_at is null and expires_at > $4
+               and not exists (select from removed_members r where r.environment_id = $1 and r.organization_id = organization_invitations.organization_id
+                 and r.user_id = $5 and r.removed_at >= sent_at)
              returning *`,
     },
-    [token_digest, email_key, now],
+    [token_digest, email_key, now, id],
   );
   return rows[0] ?? null;
 }

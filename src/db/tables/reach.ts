@@ -34,7 +34,10 @@ export async function listReachOfDefaultRoles(scope: Scope): Promise<string[]> {
   );
 }
 
-/** Permissions that the user's roles hold, those as a member of organizations too; the same for a blocked user, who may be unblocked. */
+/**
+ * Permissions that the user's roles hold, those as a member of organizations too, also of one that makes whoever has such an address a member (`auto_membership`);
+ * the same for a blocked user, who may be unblocked.
+ */
 export async function listReachOfUser(scope: Scope, user_id: string): Promise<string[]> {
   const id = [scope.environment_id, user_id];
   return names(
@@ -43,9 +46,16 @@ export async function listReachOfUser(scope: Scope, user_id: string): Promise<st
        select environment_id, role_id from user_roles where environment_id = ? and user_id = ?
        union select m.environment_id, r.role_id from organization_memberships m, member_roles(m.environment_id, m.organization_id, m.user_id) r
          where m.environment_id = ? and m.user_id = ?
+       union select r.environment_id, r.role_id from users u
+         join organization_domains d on d.environment_id = u.environment_id and d.domain = split_part(u.email_key, '@', 2) and d.status = 'verified'
+         join organizations o on o.environment_id = d.environment_id and o.id = d.organization_id and o.auto_membership = 'domain'
+         join organization_default_roles r on r.environment_id = o.environment_id and r.organization_id = o.id
+         where u.environment_id = ? and u.id = ? and u.email_verified
+           and not exists (select from organization_memberships m where m.environment_id = u.environment_id and m.organization_id = o.id and m.user_id = u.id)
+           and not exists (select from removed_members m where m.environment_id = u.environment_id and m.organization_id = o.id and m.user_id = u.id)
      ) held join role_permissions rp on rp.environment_id = held.environment_id and rp.role_id = held.role_id ${ofRoles}
      where rp.environment_id = ?`,
-    [...id, ...id, scope.environment_id],
+    [...id, ...id, ...id, scope.environment_id],
   );
 }
 

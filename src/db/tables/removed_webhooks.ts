@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { servedSql } from '../served.js';
 import { runSystem } from '../system.js';
 
 /** Notes that a webhook whose delivery was claimed doesn't exist (any more), so that its deliveries are deleted. */
@@ -26,8 +27,8 @@ export async function deleteRemovedDeliveries(knex: Knex, limit: number): Promis
       name: 'removed_webhooks.sweep',
       text: `with removed as materialized (
                select r.environment_id, r.webhook_id from removed_webhooks r
-               where exists (select from webhook_deliveries d where d.environment_id = r.environment_id and d.webhook_id = r.webhook_id)
-                  or r.removed_at < now() - interval '1 minute'
+               where ${servedSql('r.environment_id')} and (r.removed_at < now() - interval '1 minute'
+                  or exists (select from webhook_deliveries d where d.environment_id = r.environment_id and d.webhook_id = r.webhook_id))
                limit 1 for update skip locked),
              -- First what waits, by its row in the queue, which whoever records an attempt locks first too.
              deleted as (

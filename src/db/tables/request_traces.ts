@@ -31,7 +31,7 @@ export async function addRequestTraces(knex: Knex, rows: readonly RequestTraceRo
   const text = `
     insert into request_traces as trace (${columns})
     select ${columns} from jsonb_populate_recordset(null::request_traces, $1::jsonb) entry
-    where exists (select 1 from environments where environments.id = entry.environment_id)
+    where takes_writes(entry.environment_id)
     order by environment_id, id
     on conflict (environment_id, id) do update set
       occurred_at = excluded.occurred_at, client_id = coalesce(excluded.client_id, trace.client_id), step = excluded.step, outcome = excluded.outcome,

@@ -1,4 +1,5 @@
 import { run, type Scope } from '../scope.js';
+import type { ApiResourceRow } from './api_resources.js';
 
 /** SQL: whether an id was revoked; for statements whose first parameter is the environment. */
 export const isRevokedSql = (id: string): string => `exists (select 1 from revocations r where r.environment_id = $1 and r.id = ${id})`;
@@ -98,4 +99,18 @@ export async function endRedeemedOfSubject(scope: Scope, connection_id: string, 
     where i.environment_id = $1 and i.connection_id = $2 and i.subject = $3 and r.grant_id < uuid_v7($4::timestamptz + interval '1 millisecond')
     on conflict do nothing returning 1 as one`;
   return (await run(scope, { name: 'revocations.end_redeemed', text }, [connection_id, subject, before])).length;
+}
+
+/** Ends what clients got for assertions at the API resource that it doesn't let in any more: all, or with `granted` those without a grant that says `assertions`. */
+export async function endRedeemedAt(
+  scope: Scope,
+  { id, identifier, assertion_access }: Pick<ApiResourceRow, 'id' | 'identifier' | 'assertion_access'>,
+): Promise<void> {
+  const text = `
+    insert into revocations (environment_id, id, expires_at)
+    select r.environment_id, r.grant_id, r.expires_at from redeemed_assertions r
+    where r.environment_id = $1 and r.audience = $2 and ($4 = 'off' or not exists (
+      select 1 from client_grants g where g.environment_id = $1 and g.client_id = r.client_id and g.api_resource_id = $3::uuid and g.assertions))
+    on conflict do nothing`;
+  await run(scope, { name: 'revocations.end_redeemed_at', text }, [identifier, id, assertion_access]);
 }

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { run, table, type Scope } from '../scope.js';
+import { servedSql } from '../served.js';
 import { runSystem } from '../system.js';
 
 /** What metadata says of a provider. */
@@ -51,7 +52,7 @@ export async function listSamlMetadataDue(
 ): Promise<Pick<SamlMetadataRow, 'environment_id' | 'connection_id'>[]> {
   const text = `select m.environment_id, m.connection_id from saml_metadata m
     join connections c on c.environment_id = m.environment_id and c.id = m.connection_id and c.status = 'enabled' and c.strategy = 'saml'
-    where m.checked_at < $1 order by m.checked_at limit $2`;
+    where m.checked_at < $1 and ${servedSql('m.environment_id')} order by m.checked_at limit $2`;
   return runSystem(knex, { name: 'saml_metadata.due', text }, [before, limit]);
 }
 

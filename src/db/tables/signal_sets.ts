@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { insert, run, table, type Scope } from '../scope.js';
+import { servedSql } from '../served.js';
 import { runSystem } from '../system.js';
 import type { SignalStreamRow } from './signal_streams.js';
 
@@ -50,7 +51,7 @@ export async function removeSignalSetsOf(scope: Scope, signal_stream_id: string)
  */
 export async function fanOutSignals(knex: Knex, limit: number): Promise<number> {
   const text = `with taken as (
-      delete from signals s using (select environment_id, id from signals order by seq, id limit $1 for update) t
+      delete from signals s using (select environment_id, id from signals where ${servedSql('environment_id')} order by seq, id limit $1 for update) t
       where s.environment_id = t.environment_id and s.id = t.id returning s.*
     ), told as (
       insert into signal_sets (environment_id, signal_stream_id, seq, txn, event, user_id, session_id, data, occurred_at)
@@ -68,10 +69,10 @@ export async function fanOutSignals(knex: Knex, limit: number): Promise<number> 
 /** Pauses streams for which too much waits, which their receivers are told, and deletes what is older than that. @returns the streams */
 export function pauseFullStreams(knex: Knex, { most, seconds }: { readonly most: number; readonly seconds: number }): Promise<Of[]> {
   const text = `with old as (
-      delete from signal_sets where occurred_at < now() - make_interval(secs => $2) and event <> 'stream-updated' returning environment_id, signal_stream_id
+      delete from signal_sets where ${servedSql('environment_id')} and occurred_at < now() - make_interval(secs => $2) and event <> 'stream-updated' returning environment_id, signal_stream_id
     ), paused as (
       update signal_streams s set status = 'paused', paused_by = 'limit', status_reason = 'too much waits', updated_at = now(), version = s.version + 1
-      where s.status <> 'disabled' and s.paused_by is distinct from 'limit' and (
+      where s.status <> 'disabled' and s.paused_by is distinct from 'limit' and ${servedSql('s.environment_id')} and (
         exists (select 1 from old o where o.environment_id = s.environment_id and o.signal_stream_id = s.id)
         or (select count(*) from (select 1 from signal_sets e where e.environment_id = s.environment_id and e.signal_stream_id = s.id limit $1) w) >= $1)
       returning s.environment_id, s.id

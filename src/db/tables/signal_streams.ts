@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { queueRows, type DueDestination, type HeldRow } from '../queue-rows.js';
 import { holdLock, insert, remove, table, update, type Scope } from '../scope.js';
+import { servedSql } from '../served.js';
 import { runSystem } from '../system.js';
 
 export const signalStreamStatuses = ['enabled', 'paused', 'disabled'] as const;
@@ -97,7 +98,7 @@ export const signalStreamQueueRows = queueRows<SignalStreamRow>('signal_streams'
 /** Streams that have something to push now, up to `limit`, those first that may send longest. What became of a paused one is told all the same. */
 export function findDueSignalStreams(knex: Knex, limit: number): Promise<DueDestination[]> {
   const text = `select s.environment_id, s.destination as id, s.next_attempt_at as due_at from signal_streams s
-    where s.method = 'push' and s.next_attempt_at <= now() and s.status <> 'disabled' and exists (select 1 from signal_sets e
+    where s.method = 'push' and ${servedSql('s.environment_id')} and s.next_attempt_at <= now() and s.status <> 'disabled' and exists (select 1 from signal_sets e
       where e.environment_id = s.environment_id and e.signal_stream_id = s.id and (s.status = 'enabled' or e.event = 'stream-updated'))
     order by s.next_attempt_at limit $1`;
   return runSystem<DueDestination>(knex, { name: 'signal_streams.due_with_sets', text }, [limit]);

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { run, type Scope } from '../scope.js';
+import { servedSql } from '../served.js';
 import { noteDeletedName } from './deleted_names.js';
 
 /** A client of strangers that nobody uses. */
@@ -22,7 +23,7 @@ const unused = (now: string, unproven: string) => `
  */
 export async function listUnusedClients(knex: Knex, at: { now: Date; unproven: Date }, limit: number): Promise<UnusedClient[]> {
   const found = await knex.raw<{ rows: UnusedClient[] }>(
-    `select c.environment_id, c.id, c.name from clients c where ${isUnverified} and ${unused('?::timestamptz', '?::timestamptz')}
+    `select c.environment_id, c.id, c.name from clients c where ${isUnverified} and ${servedSql('c.environment_id')} and ${unused('?::timestamptz', '?::timestamptz')}
      order by c.created_at limit ?`,
     [at.now, at.unproven, at.now, limit],
   );

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { holdLock, insert, insertMissing, remove, run, table, update, type Scope } from '../scope.js';
+import { servedSql } from '../served.js';
 import { runSystem } from '../system.js';
 
 export const importModes = ['create', 'upsert'] as const;
@@ -105,7 +106,7 @@ export async function claimUserImport(
 ): Promise<UserImportRow | null> {
   const text = `update user_imports set status = 'running', lease_id = $1, leased_until = $3, updated_at = $2, version = version + 1
     where (environment_id, id) = (select environment_id, id from user_imports
-      where status in ('queued', 'running') and (leased_until is null or leased_until <= $2)
+      where status in ('queued', 'running') and ${servedSql('environment_id')} and (leased_until is null or leased_until <= $2)
       order by created_at limit 1 for update skip locked) returning *`;
   const rows = await runSystem<UserImportRow>(knex, { name: 'user_imports.claim', text }, [lease_id, now, leased_until]);
   return rows[0] ?? null;

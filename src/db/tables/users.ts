@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { servedSql } from '../served.js';
 import { named } from '../../lib/named.js';
 import type { AuthenticatorKind } from './authenticators.js';
 
@@ -194,6 +195,7 @@ export async function listDueDeletions(knex: Knex, now: Date, limit: number): Pr
     .select('environment_id', 'id')
     .where('deletion_due_at', '<=', now)
     .where('status', 'active')
+    .whereRaw(servedSql('environment_id'))
     .orderBy('deletion_due_at')
     .limit(limit);
 }
@@ -205,26 +207,34 @@ export async function deleteUser(scope: Scope, id: string): Promise<boolean> {
   return (await remove<UserRow>(scope, 'users', { id })) > 0;
 }
 
-/** What a sign-in rests on: whether the address was proven when the proofs were judged, and the password's hash, null without one. */
-export type LoginBasis = Pick<UserRow, 'id' | 'email_verified'> & { readonly proven_hash: string | null };
+/**
+ * What a sign-in rests on: whether the address was proven when the proofs were judged, and the password's hash, null without one. `guest`: on the word of an
+ * organization alone, which takes back no wrong password.
+ */
+export type LoginBasis = Pick<UserRow, 'id' | 'email_verified'> & { readonly proven_hash: string | null; readonly guest?: boolean };
 
 /**
  * Counts a login and resets the failures, and returns the user; the row is locked against a change until the transaction ends. Null, and nothing is counted,
  * when the user isn't active, the password was changed, or the address was proven for the first time since then. A lock in force stays: a known browser may
  * sign in in spite of it, others may not.
  */
-export async function recordLogin(scope: Scope, { id, email_verified, proven_hash }: LoginBasis, at: Date): Promise<UserRow | null> {
+export async function recordLogin(
+  scope: Scope,
+  { id, email_verified, proven_hash, guest = false }: LoginBasis,
+  at: Date,
+): Promise<UserRow | null> {
   const rows = await run<UserRow>(
     scope,
     {
       name: 'users.record_login',
-      text: `update users set last_login_at = $3, login_count = login_count + 1, failed_login_count = 0,
+      text: `update users set last_login_at = $3, login_count = login_count + 1,
+               failed_login_count = case when $6 then failed_login_count else 0 end,
                locked_until = case when locked_until > $3 then locked_until end
              where environment_id = $1 and id = $2 and status = 'active'
                and ($4::text is null or password_hash = $4) and ($5 or not email_verified)
              returning *`,
     },
-    [id, at, proven_hash, email_verified],
+    [id, at, proven_hash, email_verified, guest],
   );
   return rows[0] ?? null;
 }

@@ -12,6 +12,7 @@ import { removeSubjectAudience } from '../../db/tables/client_grants.js';
 import { removeResourceFromConsents } from '../../db/tables/consents.js';
 import { deleteDeviceCodes } from '../../db/tables/device_codes.js';
 import { deletePushedRequestsForResource } from '../../db/tables/pushed_requests.js';
+import { endRedeemedAt } from '../../db/tables/revocations.js';
 import { uuidv7 } from '../../lib/random.js';
 import { canonicalResource } from '../../lib/resource-identifier.js';
 import { namesakeProblems } from '../clients/names.js';
@@ -121,6 +122,8 @@ export async function changeApiResource(tx: Context, resource: ApiResourceRow, i
     throw systemRecord('No assertion is redeemed for a token of the Management API.');
   const changed = await updateApiResource(tx.scope, resource.id, { ...input, updated_at: tx.clock.now() });
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such API resource.' });
+  if (changed.assertion_access !== 'verified' && changed.assertion_access !== resource.assertion_access)
+    await endRedeemedAt(tx.scope, changed);
   return changed;
 }
 

@@ -5,7 +5,7 @@ import {
   updateDetailType,
   type AuthorizationDetailTypeRow,
 } from '../../db/tables/authorization_detail_types.js';
-import { maxTextLength, maxListLength, type DetailField } from '../../lib/authorization-details.js';
+import { currencies, maxTextLength, maxListLength, type DetailField } from '../../lib/authorization-details.js';
 import { sentenceProblem } from '../../lib/detail-sentence.js';
 import type { Language } from '../../lib/languages/languages.js';
 import { uuidv7 } from '../../lib/random.js';
@@ -23,7 +23,10 @@ const duplicates = {
 };
 
 /** What is wrong with a field beside its schema. */
-function fieldProblem({ kind, list = false, max = null, choices }: DetailField): string | null {
+function fieldProblem({ kind, list = false, max = null, currency, choices }: DetailField): string | null {
+  if (currency !== undefined && (kind !== 'money' || !currencies.has(currency))) return 'currency is of money, and one of ISO 4217.';
+  if (kind === 'money' && !list && max !== null && currency === undefined)
+    return 'A max of money has a currency: amounts of two currencies do not compare.';
   if ((kind === 'choice') !== (choices !== undefined)) return 'A choice has choices, and nothing else does.';
   if (max === null) return null;
   if (list) return max > maxListLength ? `A list has at most ${maxListLength} members.` : null;

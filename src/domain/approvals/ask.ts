@@ -1,4 +1,5 @@
 import { findHintedPerson, insertApproval, type HintedPerson, type NewApproval } from '../../db/tables/approvals.js';
+import type { Detail } from '../../lib/authorization-details.js';
 import { digest } from '../../lib/digest.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
@@ -18,6 +19,7 @@ export type ApprovalRequest = {
   readonly hint: string;
   readonly scopes: readonly string[];
   readonly resource: string | null;
+  readonly authorization_details: readonly Detail[] | null;
   readonly organization: string | null;
   readonly binding_message: string | null;
   readonly acr_values: readonly string[];
@@ -87,7 +89,8 @@ export async function askPerson(ctx: Context, client: Client, request: ApprovalR
   const [id, auth_req_id] = [uuidv7(now.getTime()), randomToken('ar_')];
   const expires_in = Math.min(request.requested_expiry ?? Infinity, ctx.environment.approval_lifetime);
   const expires_at = new Date(now.getTime() + expires_in * 1000);
-  const { binding_message, acr_values, resource, organization, request_id, origin, scopes, client_notification_token: token } = request;
+  const { binding_message, acr_values, resource, authorization_details, organization, request_id, origin, scopes } = request;
+  const { client_notification_token: token } = request;
   const { crypto } = ctx;
   const hint_digest = crypto.sealer.digest('approval hint', normal);
   const telling = await tell(ctx, client, request, { id, addressee, to: normal.slice(0, 254), has_template, expires_in, expires_at });
@@ -101,6 +104,7 @@ export async function askPerson(ctx: Context, client: Client, request: ApprovalR
     hint_digest,
     scope: formatScope(scopes),
     resource,
+    authorization_details,
     organization,
     binding_message,
     acr_values: [...acr_values],

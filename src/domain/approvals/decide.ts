@@ -1,4 +1,4 @@
-import { noteDecision, type AskedApproval } from '../../db/tables/approvals.js';
+import { findApprovalOfUser, noteDecision, type AskedApproval } from '../../db/tables/approvals.js';
 import { findAuthorization } from '../../db/tables/authorizations.js';
 import { answerDeviceCode } from '../../db/tables/device_codes.js';
 import { recordSecurityEvent } from '../audit/security-trail.js';
@@ -10,7 +10,12 @@ import { holdSession } from '../sessions/sessions.js';
 
 type Decision = { readonly decision: 'approved' | 'refused'; readonly muted: boolean; readonly acr: string | null };
 
-async function record(tx: Context, { id, client_id }: AskedApproval, { session, origin }: Answerer, decision: Decision): Promise<void> {
+async function record(
+  tx: Context,
+  { id, client_id, authorization_details }: AskedApproval,
+  { session, origin }: Answerer,
+  decision: Decision,
+): Promise<void> {
   const now = tx.clock.now();
   await noteDecision(tx.scope, id, decision, now);
   const { decision: decided, muted } = decision;
@@ -19,13 +24,19 @@ async function record(tx: Context, { id, client_id }: AskedApproval, { session, 
     actor: userOf(session),
     target: { target_type: 'client', target_id: client_id },
     origin,
-    detail: { approval_id: id, decision: decided, muted },
+    detail: { approval_id: id, decision: decided, muted, ...(authorization_details && { authorization_details }) },
   });
+}
+
+/** Whether nothing was approved since the proofs were weighed: each approves once (specification 22.2.3). The person is held. */
+async function areProofsUnused(tx: Context, { id, approved_at }: AskedApproval, { user_id }: Answerer['session']): Promise<boolean> {
+  const now = await findApprovalOfUser(tx.scope, id, user_id);
+  return now?.approved_at?.getTime() === approved_at?.getTime();
 }
 
 /**
  * The person's yes: spends the question by one update, and gives the client a session of its own, all or nothing.
- * False when it was answered before or has expired, or the browser's session has ended.
+ * False when it was answered before or has expired, the browser's session has ended, or its proofs have approved something else meanwhile.
  */
 export async function approveElsewhere(
   ctx: Context,
@@ -37,6 +48,7 @@ export async function approveElsewhere(
   const { client } = question;
   return transaction(ctx, async (tx) => {
     const proof = await holdSession(tx, session);
+    if (tx.environment.approval_confirmation === 'fresh' && !(await areProofsUnused(tx, approval, session))) return false;
     const pair = { user_id: session.user_id, client_id: client.id };
     const isFirst = client.is_agent && (await findAuthorization(tx.scope, pair)) === null;
     const approved = approvalOf(tx, session, question);

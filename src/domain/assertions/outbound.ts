@@ -41,18 +41,18 @@ const isForSome = ({ organization_id, organization_group_id, role_id }: Outbound
 /** The grants that fit a person; `areForOthers`: there are some for the target, all of them for other people. */
 export type FittingGrants = { readonly grants: readonly OutboundPolicy[]; readonly areForOthers: boolean };
 
-/** The client's grants for the target that are for the person, the oldest first. A statement asks only where one is for some people alone. */
+/** The client's grants for the target that are for the person, as they signed in, the oldest first. A statement asks only where one is for some people alone. */
 export async function fittingGrants(
   ctx: Context,
   client: Pick<Client, 'id'>,
   { server, resource }: Pick<OutboundTarget, 'server' | 'resource'>,
-  user_id: string,
+  person: { readonly user_id: string; readonly organization_id: string | null },
 ): Promise<FittingGrants> {
   const key = JSON.stringify([server.id, client.id]);
   const all = (await remembered(ctx, 'outbound_grants', key, ({ scope }) => listEnabledOutboundGrants(scope, client.id, server.id))) ?? [];
   const meant = all.filter(({ resources }) => resources === null || resources.includes(resource.identifier));
   const some = meant.filter(isForSome).map(({ id }) => id);
-  const fitting = some.length === 0 ? [] : await listFittingOutboundGrants(ctx.scope, some, user_id);
+  const fitting = some.length === 0 ? [] : await listFittingOutboundGrants(ctx.scope, some, person);
   const grants = meant
     .filter((one) => !isForSome(one) || fitting.includes(one.id))
     .map(({ external_client_id, required_acr, max_authentication_age, scopes }) => ({

@@ -9,6 +9,8 @@ import { idJagTyp, isIdJag } from '../../lib/identity-assertions.js';
 import { jsonObject, type JsonObject } from '../../lib/json-object.js';
 import { isNumericDate } from '../../lib/numeric-date.js';
 import type { SecurityEventReason } from '../../lib/security-event.js';
+import type { Act } from '../tokens/agent-claims.js';
+import { assertedActors } from './asserted-act.js';
 import { connectionOfIssuer, keyOwnerOf } from './assertion-issuer.js';
 
 /** Seconds between `iat` and `exp`. */
@@ -21,6 +23,8 @@ export type ReadAssertion = {
   readonly claims: JsonObject;
   readonly jti: string;
   readonly expires_at: Date;
+  /** Who acts for the person, as the provider says. */
+  readonly act: Act | null;
 };
 
 /** Why it isn't taken: `reason` is public and names claims, never what they hold; `because` is for the trail. */
@@ -42,11 +46,14 @@ function boundKey(cnf: unknown): string | null | undefined {
   return Object.keys(members).length === 1 && typeof members['jkt'] === 'string' ? members['jkt'] : undefined;
 }
 
+const actorsOf = (ctx: Context, { iss, act }: JsonObject) => assertedActors(act, iss as string, acceptedIssuers(ctx));
+
 type Problem = readonly [applies: boolean, reason: string, because: SecurityEventReason];
 
 /** The first thing that is wrong with what a signed assertion says of itself; null when nothing is. */
 function claimProblem(ctx: Context, { connection, claims }: SignedAssertion, of: string): Problem | null {
   const { aud, client_id, tenant, aud_tenant, exp, iat, jti, cnf } = claims;
+  const act = actorsOf(ctx, claims);
   const { environment } = ctx;
   const ours = [environment.id, connection.organization_id];
   const late = timeProblem(ctx, claims);
@@ -60,6 +67,7 @@ function claimProblem(ctx: Context, { connection, claims }: SignedAssertion, of:
     [(tenant ?? null) !== connection.assertion_tenant, 'tenant of the assertion is not the one that is trusted', 'assertion_not_for_us'],
     [aud_tenant !== undefined && !(isText(aud_tenant, 255) && ours.includes(aud_tenant)), 'aud_tenant of the assertion is none of ours', 'assertion_not_for_us'],
     [!isText(jti, maxJtiLength), 'jti of the assertion is missing, or too long', 'assertion_invalid'],
+    [act === undefined, 'act of the assertion names nobody, too many, or one of ours', 'assertion_invalid'],
     [boundKey(cnf) === undefined, 'cnf of the assertion must hold jkt alone', 'assertion_invalid'],
   ]; // prettier-ignore
   return problems.find(([applies]) => applies) ?? null;
@@ -101,7 +109,8 @@ export async function readAssertion(ctx: Context, presented: Presented): Promise
   const { connection, claims } = read;
   const problem = claimProblem(ctx, read, presented.client.id) ?? keyProblem(read, presented);
   if (problem) return { reason: problem[1], because: problem[2], connection };
-  return { connection, claims, jti: claims['jti'] as string, expires_at: new Date((claims['exp'] as number) * 1000) };
+  const expires_at = new Date((claims['exp'] as number) * 1000);
+  return { connection, claims, jti: claims['jti'] as string, expires_at, act: actorsOf(ctx, claims) ?? null };
 }
 
 /** Whether the assertion is all that it has to be for the client, but for its key: what speaks for a client that nobody here has seen. */

@@ -39,7 +39,7 @@ export async function clientByAssertion(
 ): Promise<Client | ClientJwtRefusal> {
   const client = await find(client_id);
   if (client?.token_endpoint_auth_method !== 'private_key_jwt') return { reason: 'the client does not authenticate by private_key_jwt' };
-  const verified = await verifyClientJwt(ctx, client, assertion);
+  const verified = await verifyClientJwt(ctx, client, assertion, 'client-authentication+jwt');
   if ('reason' in verified) return verified;
   const { iss, sub, aud, exp, nbf, iat, jti } = verified.payload;
   const now = Math.floor(ctx.clock.now().getTime() / 1000);

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ClientRow, RegistrationCeiling } from '../../db/tables/clients.js';
 import { openGrants } from './initial-access-tokens.js';
 
-/** Guards that a client's own metadata name too. */
-const metadataGuards = ['require_pushed_authorization_requests', 'dpop_bound_access_tokens'] as const;
+/** Guards that a client's own metadata name, or leave out, too. */
+const metadataGuards = ['require_pkce', 'require_pushed_authorization_requests', 'dpop_bound_access_tokens'] as const;
 
 /** What a client that came without an initial access token may give itself. */
 const openCeiling: RegistrationCeiling = { grant_types: openGrants, scopes: null, verified: false };
@@ -21,11 +21,19 @@ export function decidedCeiling(client: ClientRow, changes: Partial<ClientRow>): 
   const grant_types = left(changes.grant_types, client.grant_types, before.grant_types);
   const scopes = left(changes.scopes, client.scopes, before.scopes);
   const guards = metadataGuards.filter((name) => left(changes[name], client[name], before.guards?.includes(name) ?? false));
-  return { registration_ceiling: { ...before, grant_types, scopes, guards } };
+  const types = left(changes.authorization_details_types, client.authorization_details_types, before.authorization_details_types);
+  return { registration_ceiling: { ...before, grant_types, scopes, guards, ...(types && { authorization_details_types: types }) } };
 }
 
-/** The guards that an administrator put on the client: its metadata don't take them off. */
-export const decidedGuards = ({
-  registration_ceiling,
-}: Pick<ClientRow, 'registration_ceiling'>): Partial<Pick<ClientRow, (typeof metadataGuards)[number]>> =>
-  Object.fromEntries((registration_ceiling?.guards ?? []).map((name) => [name, true]));
+/** The metadata within what an administrator decided: guards that are on stay on, and types of authorization details that were taken away don't come back. */
+export function underDecided<Metadata extends Pick<ClientRow, 'authorization_details_types'>>(
+  metadata: Metadata,
+  { registration_ceiling: ceiling }: Pick<ClientRow, 'registration_ceiling'>,
+): Metadata {
+  const most = ceiling?.authorization_details_types;
+  return {
+    ...metadata,
+    ...(Object.fromEntries((ceiling?.guards ?? []).map((name) => [name, true])) as Partial<Metadata>),
+    ...(most && { authorization_details_types: metadata.authorization_details_types.filter((one) => most.includes(one)) }),
+  };
+}

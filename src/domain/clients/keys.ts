@@ -83,7 +83,8 @@ async function refetchedKeys(ctx: Context, client: Client): Promise<ClientKeys |
 
 const hasKid = (keys: ClientKeys, kid: string | undefined) => kid === undefined || keys.some((key) => key.kid === kid);
 
-const types = new Set(['jwt', 'client-authentication+jwt', 'oauth-authz-req+jwt']);
+/** What a JWT of a client is for, as its `typ` says it: one that says the other is none (RFC 8725 3.11, RFC 9101 10.8). */
+type ClientJwtType = 'client-authentication+jwt' | 'oauth-authz-req+jwt';
 const maxLength = 16_384;
 
 /**
@@ -91,14 +92,20 @@ const maxLength = 16_384;
  * is verified: keys come from the registration, algorithms from the client's profile (RFC 8725 3.1, 3.10). What it claims is the caller's
  * to check, time included.
  */
-export async function verifyClientJwt(ctx: Context, client: Client, jwt: string): Promise<ClientJwt | ClientJwtRefusal> {
+export async function verifyClientJwt(
+  ctx: Context,
+  client: Client,
+  jwt: string,
+  type: ClientJwtType,
+): Promise<ClientJwt | ClientJwtRefusal> {
   if (jwt.length > maxLength) return { reason: 'the JWT is too long' };
   try {
     const { alg, kid, typ, crit } = decodeProtectedHeader(jwt);
     if (crit !== undefined) return { reason: 'the JWT asks for an extension that is not supported' };
     const algorithms = algorithmsOfClient(client);
     if (alg === undefined || !algorithms.includes(alg as never)) return { reason: `the JWT must be signed with ${algorithms.join(', ')}` };
-    if (typ !== undefined && !types.has(typ.toLowerCase().replace(/^application\//, ''))) return { reason: 'the JWT is of another type' };
+    if (typ !== undefined && !['jwt', type].includes(typ.toLowerCase().replace(/^application\//, '')))
+      return { reason: 'the JWT is of another type' };
     let keys = await keysOf(ctx, client);
     if (keys === null || !hasKid(keys, kid)) keys = (await refetchedKeys(ctx, client)) ?? keys;
     if (keys === null) return { reason: 'the client has no key to verify the JWT with' };

@@ -18,7 +18,16 @@ import { Refusal, refuseDuplicates } from '../refusal.js';
 export type EnvironmentInput = Partial<
   Omit<
     EnvironmentRow,
-    'id' | 'is_default' | 'pairwise_salt' | 'password_hash_mix' | 'password_hash_mix_at' | 'version' | 'created_at' | 'updated_at'
+    | 'id'
+    | 'is_default'
+    | 'pairwise_salt'
+    | 'password_hash_mix'
+    | 'password_hash_mix_at'
+    | 'held_at'
+    | 'moved_at'
+    | 'version'
+    | 'created_at'
+    | 'updated_at'
   >
 >;
 

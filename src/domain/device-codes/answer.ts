@@ -1,5 +1,6 @@
 import { answerDeviceCode, type DeviceApproval } from '../../db/tables/device_codes.js';
 import { insertSession, type SessionRow } from '../../db/tables/sessions.js';
+import type { Detail } from '../../lib/authorization-details.js';
 import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { formatScope } from '../../lib/scope-set.js';
@@ -7,7 +8,7 @@ import { noteSecurityEvent, recordSecurityEvent } from '../audit/security-trail.
 import type { ApiResource, Client } from '../clients/clients.js';
 import { transaction, type Context } from '../context.js';
 import { mailAgentAllowed } from '../grants/agent-mails.js';
-import { giveConsent, isAlwaysAsked } from '../grants/consents.js';
+import { giveConsent, isAlwaysAsked, withTypes } from '../grants/consents.js';
 import { queueMail } from '../mail/mail.js';
 import type { Organization } from '../organizations/organizations.js';
 import type { Origin } from '../origin.js';
@@ -23,6 +24,8 @@ export type DeviceQuestion = {
   /** The organization that the tokens are for; null: for none. */
   readonly organization: Organization | null;
   readonly scopes: readonly string[];
+  /** What was allowed beyond scopes (RFC 9396); null or left out: nothing was asked. */
+  readonly authorization_details?: readonly Detail[] | null;
   /** What the client asked of the sign-in. */
   readonly acr_values?: readonly string[];
 };
@@ -59,7 +62,7 @@ export async function startDeviceSession(
 export function approvalOf(
   tx: Context,
   session: BrowserSession,
-  { client, resource, organization, scopes, acr_values = [] }: DeviceQuestion,
+  { client, resource, organization, scopes, authorization_details = null, acr_values = [] }: DeviceQuestion,
 ): DeviceApproval {
   const now = tx.clock.now().getTime();
   const demanded = requirementOf(client, resource, organization).acr;
@@ -69,6 +72,7 @@ export function approvalOf(
     grant_id: uuidv7(now),
     session_id: uuidv7(now),
     scope: formatScope(scopes),
+    authorization_details,
     organization_id: organization?.id ?? null,
     auth_time: auth_time_known ? auth_time : null,
     acr,
@@ -91,7 +95,8 @@ export async function approveDevice(ctx: Context, question: DeviceQuestion, { se
     const [resource, organization] = [question.resource?.identifier ?? null, question.organization?.name];
     const { user_id, session_id } = approval;
     await startDeviceSession(tx, proof, { id: session_id, device_client_id: client.id, ip_address, user_agent });
-    const consent = { user_id, client_id: client.id, scopes, resource };
+    const details = withTypes(question.resource, question.authorization_details);
+    const consent = { user_id, client_id: client.id, scopes, resource, details };
     const first = (!client.first_party || isAlwaysAsked(tx, consent)) && (await giveConsent(tx, consent, origin));
     if (first) await mailAgentAllowed(tx, client, session, origin);
     await recordSecurityEvent(tx, 'device.approved', {
@@ -102,6 +107,7 @@ export async function approveDevice(ctx: Context, question: DeviceQuestion, { se
         client_id: client.id,
         scopes,
         resource,
+        ...(details.length > 0 && { authorization_details: question.authorization_details }),
         ...(organization !== undefined && { organization }),
         device_ip_address: ip_address,
       },

@@ -15,7 +15,10 @@ const tries = 5;
 const maxUserAgent = 512;
 
 /** What a device asks for: valid and granted to its client. */
-export type DeviceRequest = Pick<NewDeviceCode, 'client_id' | 'scope' | 'resource' | 'organization' | 'request_id'> & {
+export type DeviceRequest = Pick<
+  NewDeviceCode,
+  'client_id' | 'scope' | 'resource' | 'authorization_details' | 'organization' | 'request_id'
+> & {
   readonly origin: Origin;
 };
 

@@ -25,6 +25,7 @@ export const checkIds = [
   'signal_streams',
   'clients',
   'settings',
+  'cells',
   'administrators',
   'versions',
 ] as const;

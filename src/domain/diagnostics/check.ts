@@ -51,8 +51,8 @@ export type Check<Name extends string = string> = {
   /** What it says when it found nothing. */
   readonly okText: string;
   readonly needs: Need | null;
-  /** Variables without which there is nothing to look at: it is skipped while one of them is wrong. */
-  readonly variables: readonly string[];
+  /** Variables without which there is nothing to look at: it is skipped while one of them is wrong. None unless given. */
+  readonly variables?: readonly string[];
   readonly faults: Readonly<Record<Name, Fault>>;
   run(context: CheckContext): Promise<readonly Found<Name>[]>;
 };

@@ -135,7 +135,7 @@ export async function diagnose(installation: Installation, only: readonly CheckI
   const wrong = new Set(variables.problems.flatMap(({ variables: named }) => named));
   const isSelected = (id: CheckId) => only === null || only.includes(id);
   const blocked = (id: CheckId): string | undefined =>
-    checks[id].variables.find((name) => wrong.has(name) || wrong.has(fileVariable(name)));
+    checks[id].variables?.find((name) => wrong.has(name) || wrong.has(fileVariable(name)));
 
   const until = performance.now() + limits.all;
   const context: CheckContext = { installation, database: ask, hasSchema: async () => (await schema) === null };

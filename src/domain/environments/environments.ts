@@ -53,8 +53,19 @@ export async function findEnvironmentById(deps: Deps, id: string): Promise<Envir
   });
 }
 
+/** The same for what works by itself: null also while the environment is held, and once it has moved (specification 24.2.2). */
+export async function findServedEnvironment(deps: Deps, id: string): Promise<Environment | null> {
+  const environment = await findEnvironmentById(deps, id);
+  return environment?.held_at === null ? environment : null;
+}
+
 /** All hosts and their environments; small enough to be cached whole, so that requests with made-up hosts cost no statement. */
-type Hosts = { readonly domains: ReadonlyMap<string, string>; readonly slugs: ReadonlyMap<string, string>; readonly default_id: string };
+type Hosts = {
+  readonly domains: ReadonlyMap<string, string>;
+  readonly slugs: ReadonlyMap<string, string>;
+  readonly held: ReadonlySet<string>;
+  readonly default_id: string;
+};
 
 async function loadHosts(deps: Deps): Promise<Hosts | null> {
   const [environments, domains] = await Promise.all([listEnvironments(deps.db.knex), listAllVerifiedDomains(deps.db.knex)]);
@@ -63,24 +74,37 @@ async function loadHosts(deps: Deps): Promise<Hosts | null> {
   return {
     domains: new Map(domains.map((row) => [row.domain, row.environment_id])),
     slugs: new Map(environments.map((row) => [row.slug, row.id])),
+    held: new Set(environments.filter(({ held_at }) => held_at !== null).map(({ id }) => id)),
     default_id: standard.id,
   };
 }
 
-function idOf(hosts: Hosts, own: string, host: string): string {
+const hostsAtHand = (deps: Deps): Promise<Hosts | null> => deps.cache.get('*', 'hosts', 'all', () => loadHosts(deps));
+
+/** Has {@link isKnownHeld} know. */
+export const rememberHeld = async (deps: Deps): Promise<void> => void (await hostsAtHand(deps));
+
+/** Whether the environment is held, as far as that is remembered and may be trusted. */
+export const isKnownHeld = (deps: Deps, id: string): boolean => deps.cache.recall<Hosts>('*', 'hosts', 'all')?.held.has(id) ?? false;
+
+/** Undefined in a cell for a host of none of its environments. */
+function idOf(hosts: Hosts, { baseHost: own, cell }: Pick<Config, 'baseHost' | 'cell'>, host: string): string | undefined {
   const name = host.toLowerCase();
   if (name === own) return hosts.default_id;
   const slug = name.endsWith(`.${own}`) ? name.slice(0, -own.length - 1) : '';
-  return hosts.domains.get(name.replace(/:\d+$/, '')) ?? hosts.slugs.get(slug) ?? hosts.default_id;
+  return hosts.domains.get(name.replace(/:\d+$/, '')) ?? hosts.slugs.get(slug) ?? (cell === null ? hosts.default_id : undefined);
 }
 
 /**
  * The environment that answers on a host (specification 3.2.1): a verified custom domain, `<slug>.<host of BASE_URL>`, else the default one.
+ * @returns null in a cell for a host of none of its environments (specification 24.1.1)
  * @throws {Error} when there is no default one either: the database was not bootstrapped
  */
-export async function findEnvironmentForHost(deps: Deps, host: string): Promise<Environment> {
-  const hosts = await deps.cache.get('*', 'hosts', 'all', () => loadHosts(deps));
-  const environment = hosts && (await findEnvironmentById(deps, idOf(hosts, deps.config.baseHost, host)));
+export async function findEnvironmentForHost(deps: Deps, host: string): Promise<Environment | null> {
+  const hosts = await hostsAtHand(deps);
+  const id = hosts && idOf(hosts, deps.config, host);
+  if (id === undefined) return null;
+  const environment = id && (await findEnvironmentById(deps, id));
   if (!environment) throw new Error('there is no default environment; was the database bootstrapped?');
   return environment;
 }
@@ -91,7 +115,7 @@ export const publicMaxAgeMs = 300_000;
 /** For public documents: from memory, as it was at most {@link publicMaxAgeMs} ago; read again beside that once it may not be trusted any more. */
 export function recallPublicEnvironment(deps: Deps, host: string): Environment | undefined {
   const hosts = deps.cache.recallPublic<Hosts>('*', 'hosts', 'all', publicMaxAgeMs);
-  const id = hosts && idOf(hosts.value, deps.config.baseHost, host);
+  const id = hosts && idOf(hosts.value, deps.config, host);
   const found = id === undefined ? undefined : deps.cache.recallPublic<Environment>(id, 'environments', id, publicMaxAgeMs);
   // Its failure is told to those who can't be answered without.
   if (found && !(found.fresh && hosts?.fresh)) findEnvironmentForHost(deps, host).catch(() => undefined);
@@ -101,6 +125,6 @@ export function recallPublicEnvironment(deps: Deps, host: string): Environment |
 /** The same from memory alone, at once; undefined when something of it must be read first. */
 export function recallEnvironmentForHost(deps: Deps, host: string): Environment | undefined {
   const hosts = deps.cache.recall<Hosts>('*', 'hosts', 'all');
-  const id = hosts && idOf(hosts, deps.config.baseHost, host);
+  const id = hosts && idOf(hosts, deps.config, host);
   return id === undefined ? undefined : deps.cache.recall<Environment>(id, 'environments', id);
 }

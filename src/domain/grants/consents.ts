@@ -2,6 +2,7 @@ import { addConsent, findConsent, setConsentedDetails, type ConsentRow } from '.
 import { isSameDetail, type Detail } from '../../lib/authorization-details.js';
 import { own } from '../../lib/named.js';
 import { uuidv7 } from '../../lib/random.js';
+import type { ApiResource } from '../clients/clients.js';
 import type { Context } from '../context.js';
 import { noOrigin, type Origin } from '../origin.js';
 import { noteSecurityEvent, recordSecurityEvent } from '../audit/security-trail.js';
@@ -23,6 +24,13 @@ export type ConsentQuestion = {
 
 /** A detail with its type's id, and whether that is to be remembered once it was allowed. */
 export type AskedDetail = { readonly type_id: string; readonly remember: boolean; readonly detail: Detail };
+
+/** Details with what consents keep of their types; those that there are no more are left out. */
+export const withTypes = (resource: Pick<ApiResource, 'detail_types'> | null, details: readonly Detail[] | null = null): AskedDetail[] =>
+  (details ?? []).flatMap((detail) => {
+    const type = resource?.detail_types.get(detail.type);
+    return type ? [{ type_id: type.id, remember: type.remember, detail }] : [];
+  });
 
 /** Of a client so many details are remembered: those that were allowed last. */
 const mostDetails = 50;

@@ -8,7 +8,6 @@ type MailKey = Extract<MessageKey, `mail.${string}`>;
 /** The text of the key with the variables of the mail as tags. */
 type Say = (key: MailKey) => string;
 
-/** The subject and the paragraphs of a mail. */
 type Wording = readonly [subject: string, ...paragraphs: string[]];
 
 const where = (name: string, content: string) => `{{#${name}}}\n${content}\n{{/${name}}}`;

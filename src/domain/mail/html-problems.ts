@@ -21,7 +21,6 @@ const attributes =
   colspan rowspan scope headers summary role href target rel src name content charset http-equiv type start value media datetime xmlns xmlns:v xmlns:o
   xml:lang aria-label aria-hidden`);
 
-/** Attributes that people read, and that may hold variables. */
 const readAttributes = words('title alt aria-label');
 
 const schemes = named<readonly string[]>({

@@ -100,7 +100,6 @@ export type CapturedMail = { id: string; to: string; subject: string; text: stri
 
 const mailboxLimit = 100;
 
-/** The newest mails of the environment, of one recipient if told. */
 export async function listCapturedMails(ctx: Context, to: string | null): Promise<CapturedMail[]> {
   const rows = await listRecentMails(ctx.scope, { recipient: to, limit: mailboxLimit });
   return rows.flatMap((row) => {

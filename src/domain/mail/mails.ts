@@ -227,7 +227,6 @@ export const mailNames = Object.keys(mails) as [MailName, ...MailName[]];
 
 export const mailSpec = (name: MailName): MailSpec => mails[name];
 
-/** All that a template of the mail can name. */
 export const variablesOf = (name: MailName): Variables => ({ ...mailSpec(name).variables, ...commonVariables });
 
 /** Where a request came from, for the person who gets mail because of it. */

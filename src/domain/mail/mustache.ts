@@ -46,5 +46,4 @@ export function fillingOf(template: string, escape: (text: string) => string): (
   return (values) => own.renderTokens(tokens, new mustache.Context(values), undefined, template, config);
 }
 
-/** The template with the values in the place of its tags, each through `escape`. */
 export const filledIn = (template: string, values: Values, escape: (text: string) => string): string => fillingOf(template, escape)(values);

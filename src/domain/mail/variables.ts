@@ -19,7 +19,6 @@ const of =
   <Kind extends VariableKind, Value>(kind: Kind) =>
   (description: string, sample: Value): Variable<Kind, Value> => ({ kind, description, sample });
 
-/** A text that is always there. */
 export const textVariable = of<'text', string>('text');
 export const optionalText = of<'optional', string | null>('optional');
 /** A text of others in which no address is: whoever took it has looked (`lib/binding-message.ts`). Written unchanged. */

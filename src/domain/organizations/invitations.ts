@@ -187,11 +187,11 @@ export async function findInvitation(ctx: Context, token: string): Promise<HeldI
 
 /**
  * Accepts an invitation, once: makes the user a member, or gives a member its roles. Emits `organization_invitation.accepted`. Null: the token is no open
- * invitation of this very address, or the address isn't proven.
+ * invitation of this very address, the address isn't proven, or the user was removed after it was sent.
  */
 export async function acceptInvitation(tx: Context, token_digest: Buffer, user: UserRow): Promise<Invitation | null> {
   const now = tx.clock.now();
-  const row = user.email_verified ? await spendInvitation(tx.scope, token_digest, user.email_key, now) : null;
+  const row = user.email_verified ? await spendInvitation(tx.scope, token_digest, user, now) : null;
   if (!row) return null;
   const organization = await requireEnabled(tx, row.organization_id);
   const roles = await listRolesOfInvitation(tx.scope, row.id);

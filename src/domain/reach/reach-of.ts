@@ -40,7 +40,7 @@ import { elsewhere, fullReach, isElsewhere, noReach, union, type Reach } from '.
 
 type Tx = Pick<Context, 'scope'>;
 
-/** A person: the permissions of the roles held, in the environment and as a member of organizations. */
+/** A person: the permissions of the roles held, in the environment and as a member of organizations, also of those that let them in by their address. */
 export const reachOfUser = async (tx: Tx, user_id: string): Promise<Reach> => new Set(await listReachOfUser(tx.scope, user_id));
 
 /** Whether a person holds permissions of the Management API in the environment itself. */

@@ -30,6 +30,9 @@ export function deviceAfter(device: Device | null, user_id: string, now: Date): 
   return { id: device?.id ?? randomToken(''), users: [[user_id, now.getTime()] as const, ...others].slice(0, maxUsers) };
 }
 
+/** As whom the cookie names somebody who came as an organization's guest alone: the account doesn't know the browser by that. */
+export const asGuest = <U extends Pick<UserRow, 'id'>>(user: U): U => ({ ...user, id: `guest ${user.id}` });
+
 /** Whether the account knows the browser. A new password makes all browsers unknown again, because any of them may have been an attacker's. */
 export function isKnownTo(ctx: Context, device: Device | null, user: Pick<UserRow, 'id' | 'password_changed_at'>): boolean {
   const at = device?.users.find(([id]) => id === user.id)?.[1];

@@ -105,7 +105,7 @@ const isLocal = ({ method, second_step }: SessionProof): boolean =>
   method === 'password' || method === 'passkey' || (method === 'email' && second_step !== true);
 
 /** How somebody signed in, see {@link SessionRow}. */
-const loginColumns = (
+export const loginColumns = (
   proofs: readonly SessionProof[],
   connection: SignIn['connection'],
 ): Pick<SessionRow, 'connection_ids' | 'has_local_login'> => ({

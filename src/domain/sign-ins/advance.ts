@@ -11,6 +11,7 @@ import { beginSignIn, providerAccountOf, providerOf, SignInOver } from '../sessi
 import { rememberedProof } from '../sessions/remembered-browsers.js';
 import { addProofs, type BrowserSession } from '../sessions/sessions.js';
 import { openBrowserSession, type Browser, type SignedInUser } from './browser-session.js';
+import { isGuest } from './guest.js';
 import { isSession, type CurrentSignIn } from './current.js';
 import { isProven, judge, proofMethods, type PresentedProof, type PresentedMethod, type Proven, type MethodRefusal } from './proof-methods.js'; // prettier-ignore
 
@@ -76,8 +77,10 @@ async function begin(ctx: Context, proven: Proven, browser: Browser): Promise<Si
   const { user } = proven;
   const proofs = await withRemembered(ctx, proven, browser);
   const next = await nextStep(ctx, user, proofs);
-  if (next.kind === 'none') return openBrowserSession(ctx, { ...proven, proofs }, browser);
   if (next.kind === 'enroll') await noteFactorRequired(ctx, user);
+  // Whoever may add no factor goes on while nobody has to.
+  const waits = next.kind === 'enroll' && next.skip_until !== null && (await isGuest(ctx, { ...proven, proofs }));
+  if (next.kind === 'none' || waits) return openBrowserSession(ctx, { ...proven, proofs }, browser);
   const half = { ...proven, user_id: user.id, stage: next.kind, proofs };
   const { sign_in, token } = await spending(ctx, proven, (tx) => beginSignIn(tx, user, half));
   return { outcome: 'asked', next, user, proofs, expires_at: sign_in.expires_at, token };

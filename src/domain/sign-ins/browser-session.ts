@@ -7,17 +7,18 @@ import { reachedBy } from '../proofs/classes.js';
 import type { SessionProof } from '../proofs/proofs.js';
 import { spendSingleUse, type SingleUse } from '../proofs/single-use.js';
 import { completeSignIn, SignInOver, type ProviderLink } from '../sessions/half-sign-ins.js';
-import { deviceAfter, type Device } from '../sessions/known-browsers.js';
+import { asGuest, deviceAfter, type Device } from '../sessions/known-browsers.js';
 import { rememberBrowser } from '../sessions/remembered-browsers.js';
 import { endSessions, signInAgain, startSession, type BrowserSession, type ProviderSignIn } from '../sessions/sessions.js';
 import { keepAccount } from '../users/own-deletion.js';
+import { isGuest } from './guest.js';
 import { settleAccount } from './provider-account.js';
 import { recordSignIn } from './sign-in-trail.js';
 
 /** Somebody who has proven who they are, in as many steps as it took. */
 export type WholeSignIn = {
   /** As read when the proofs were judged: an address that is proven for the first time since then has ended what they rest on. */
-  readonly user: Pick<UserRow, 'id' | 'email_verified'>;
+  readonly user: Pick<UserRow, 'id' | 'email' | 'email_verified'>;
   readonly proofs: readonly SessionProof[];
   /** The hash of the password that was proven: changed meanwhile, it signs nobody in, since a reset ends what rests on the old one. */
   readonly proven_hash?: string | null;
@@ -58,11 +59,12 @@ export async function openBrowserSession(ctx: Context, whole: WholeSignIn, brows
   const { session, origin, remember = false } = browser;
   const { id: user_id } = claimant;
   const { amr } = reachedBy(proofs);
-  const device = deviceAfter(browser.device, user_id, ctx.clock.now());
+  const guest = await isGuest(ctx, whole);
+  const device = deviceAfter(browser.device, (guest ? asGuest(claimant) : claimant).id, ctx.clock.now());
   const until = provider_account?.session_until ? new Date(provider_account.session_until) : null;
   const input = { user_id, proofs, provider, until, ip_address: origin.ip_address, user_agent: origin.user_agent };
   const open = async (tx: Context): Promise<SignedInUser> => {
-    const counted = await recordLogin(tx.scope, { ...claimant, proven_hash }, tx.clock.now());
+    const counted = await recordLogin(tx.scope, { ...claimant, proven_hash, guest }, tx.clock.now());
     if (!counted) throw new SignInOver('overtaken');
     await spendSingleUse(tx, uses);
     if (completes !== null && !(await completeSignIn(tx, completes))) throw new SignInOver('expired');
@@ -78,8 +80,10 @@ export async function openBrowserSession(ctx: Context, whole: WholeSignIn, brows
     if (!renewed && session && session.user_id !== user_id) await endSessions(tx, { id: session.id }, 'replaced');
     const opened = renewed ?? (await startSession(tx, login));
     const connection_id = provider_account?.account.connection_id ?? null;
-    const signedIn = { user, session_id: opened.session.id, amr, proofs, connection_id };
-    await recordSignIn(tx, { ...signedIn, renewed: renewed !== null, device: browser.device, origin });
+    const signedIn = { user, session_id: opened.session.id, amr, proofs, connection_id, guest };
+    // A guest's session tells of the organization's browsers alone.
+    const wasHere = renewed !== null && (guest || session?.has_local_login === true);
+    await recordSignIn(tx, { ...signedIn, renewed: wasHere, device: browser.device, origin });
     return { outcome: 'signed_in', user, token: opened.token, device };
   };
   return transaction(ctx, open).catch((error: unknown) => {

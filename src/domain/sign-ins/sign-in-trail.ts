@@ -5,7 +5,7 @@ import { emit } from '../events/emit.js';
 import { queueMail } from '../mail/mail.js';
 import type { Origin } from '../origin.js';
 import type { SessionProof } from '../proofs/proofs.js';
-import { isKnownTo, type Device } from '../sessions/known-browsers.js';
+import { asGuest, isKnownTo, type Device } from '../sessions/known-browsers.js';
 import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
 
 /** A sign-in that has just been written. */
@@ -18,6 +18,8 @@ export type SignedIn = {
   readonly proofs: readonly SessionProof[];
   /** The connection that the person came through, if any. */
   readonly connection_id: string | null;
+  /** Whether it is a sign-in of an organization's guest. */
+  readonly guest: boolean;
   /** The session was this person's before, in this browser. */
   readonly renewed: boolean;
   /** What the browser's device cookie said before. */
@@ -37,8 +39,8 @@ function isFirst(user: UserRow, now: Date): boolean {
  * environment sends none (`new_device_mail`). New browsers of those who hold Management permissions are an event of their own.
  */
 export async function recordSignIn(tx: Context, signedIn: SignedIn): Promise<void> {
-  const { user, session_id, amr, proofs, connection_id, renewed, device, origin } = signedIn;
-  const new_device = !renewed && !isKnownTo(tx, device, user);
+  const { user, session_id, amr, proofs, connection_id, guest, renewed, device, origin } = signedIn;
+  const new_device = !renewed && !isKnownTo(tx, device, user) && !(guest && isKnownTo(tx, device, asGuest(user)));
   const { actor } = userParty(user);
   const target = { target_type: 'session', target_id: session_id };
   const methods = [...new Set(proofs.map(({ method }) => method))];

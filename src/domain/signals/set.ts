@@ -1,3 +1,4 @@
+import { findAuthorization } from '../../db/tables/authorizations.js';
 import { findConsent } from '../../db/tables/consents.js';
 import { findUserClaims } from '../../db/tables/user_claims.js';
 import type { SignalSetRow } from '../../db/tables/signal_sets.js';
@@ -51,6 +52,10 @@ async function membersOf(ctx: Context, client: Client, row: SignalSetRow, user_i
   }
 }
 
+/** Whether it is kept from a client that the person has blocked, whatever its audience: it hears that sessions end, so that it ends its own, and nothing else. */
+const isKept = async (ctx: Context, { id: client_id }: Client, { event }: SignalSetRow, user_id: string): Promise<boolean> =>
+  event !== 'session-revoked' && (await findAuthorization(ctx.scope, { user_id, client_id }))?.blocked_at != null;
+
 /** Whom it is about (RFC 9493): the person as the client's tokens name them, and the session by its `sid`. */
 function subjectOf(stream: SignalStreamRow, row: SignalSetRow, sub: string): Record<string, unknown> {
   // RISC 1.0 2.5: by the address that it was.
@@ -62,7 +67,7 @@ function subjectOf(stream: SignalStreamRow, row: SignalSetRow, sub: string): Rec
 async function contentOf(ctx: Context, stream: SignalStreamRow, row: SignalSetRow): Promise<SetContent | null> {
   if (row.user_id === null) return { sub_id: { format: 'opaque', id: stream.id }, event: row.data };
   const client = await clientOf(ctx, stream.client_id);
-  const members = client && (await membersOf(ctx, client, row, row.user_id));
+  const members = client && !(await isKept(ctx, client, row, row.user_id)) ? await membersOf(ctx, client, row, row.user_id) : null;
   if (!members) return null;
   const event = {
     event_timestamp: Math.floor(row.occurred_at.getTime() / 1000),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { jsonObject } from '../../lib/json-object.js';
 import type { ApiResource, Client } from '../clients/clients.js';
 
 /** What agents are called in tokens (draft-mora-oauth-entity-profiles-01). */
@@ -6,8 +7,10 @@ const agentProfile = 'ai_agent';
 
 /** Who acts for a person, and who did before (RFC 8693 4.1); `sub_profile` what `sub` is, `client_profile` what the client is. */
 export type Act = {
+  /** Of an actor that another issuer tells of, whose names these are then. */
+  readonly iss?: string;
   readonly sub: string;
-  readonly client_id: string;
+  readonly client_id?: string;
   readonly sub_profile?: string;
   readonly client_profile?: string;
   readonly act?: unknown;
@@ -33,18 +36,40 @@ export const assertedAct = ({ is_agent }: Client, client_id: string): Act | unde
 export const ownProfile = (client: Client, resource: ApiResource | null): string | undefined =>
   tellsOf(client, resource) ? agentProfile : undefined;
 
-/** Whether the `act` is of the agent that the token was issued to, and no exchange put it there: that leaves where the token comes from. */
-export const isAgentsOwn = (act: Readonly<Record<string, unknown>> | null, earlier_scopes: unknown): boolean =>
-  act !== null && act['sub_profile'] === agentProfile && act['act'] === undefined && earlier_scopes === undefined;
+/** How many may act one for the other in one token. */
+export const maxActors = 4;
+
+/** Those in an `act`, the last one first. */
+function chainOf(act: unknown): Readonly<Record<string, unknown>>[] {
+  const one = jsonObject(act);
+  return one ? [one, ...chainOf(one['act'])] : [];
+}
+
+/** Whether so many act one for the other already that one more would be too many. */
+export const isDeep = (act: unknown): boolean => chainOf(act).length >= maxActors;
+
+/** The `act` of a token that an assertion gives: the client, where that is an agent and isn't there yet, and whoever the assertion's issuer says acted. */
+export function redeemedAct(client: Client, resource: ApiResource, asserted: Act | null): Act | null {
+  const own = agentAct(client, resource);
+  if (own === null || asserted === null) return own ?? asserted;
+  const earlier = asserted.client_id === client.id ? asserted.act : asserted;
+  return { ...own, ...(earlier !== undefined && { act: earlier }) };
+}
+
+const isElsewhere = (act: unknown): boolean => jsonObject(act)?.['iss'] !== undefined;
+
+/**
+ * Whether no exchange put the `act` there: it is of the agent that the token was issued to, or came with an assertion, whose actors have an issuer. An
+ * exchange by an agent leaves where the token comes from.
+ */
+export function isUnexchanged(act: Readonly<Record<string, unknown>>, earlier_scopes: unknown): boolean {
+  const isAgents = act['sub_profile'] === agentProfile && earlier_scopes === undefined;
+  return isElsewhere(act) || (isAgents && (act['act'] === undefined || isElsewhere(act['act'])));
+}
 
 /** The clients in an `act`, the last one first. */
 export function actorsIn(act: unknown): string[] {
-  const clients: string[] = [];
-  for (let one = act; typeof one === 'object' && one !== null; one = (one as { act?: unknown }).act) {
-    const { client_id } = one as { client_id?: unknown };
-    if (typeof client_id === 'string') clients.push(client_id);
-  }
-  return clients;
+  return chainOf(act).flatMap(({ client_id }) => (typeof client_id === 'string' ? [client_id] : []));
 }
 
 /** Under what `revocations` knows that a client no longer acts for a person: `acting_key` of the database. */

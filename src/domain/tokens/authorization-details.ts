@@ -9,10 +9,14 @@ type DetailsClient = Pick<Client, 'authorization_details_types'>;
 /** The objects that a client asks for (RFC 9396 5): each of a type of the resource that the client may ask for; or, as a text, what is wrong with them. */
 export function readDetails(client: DetailsClient, resource: ApiResource | null, text: string): readonly Detail[] | string {
   const parsed = parseDetails(text);
-  if (typeof parsed === 'string') return `authorization_details ${parsed}`;
+  return typeof parsed === 'string' ? `authorization_details ${parsed}` : judgeDetails(client, resource, parsed);
+}
+
+/** The same of objects that were read before, as types are by now. */
+export function judgeDetails(client: DetailsClient, resource: ApiResource | null, objects: readonly Detail[]): readonly Detail[] | string {
   if (!resource) return 'authorization_details are for one API: resource is required';
   const details: Detail[] = [];
-  for (const [index, object] of parsed.entries()) {
+  for (const [index, object] of objects.entries()) {
     const type = client.authorization_details_types.includes(object.type) ? resource.detail_types.get(object.type) : undefined;
     if (!type) return `authorization_details ${index}: the type is unknown at the resource, or not the client's to ask for`;
     const detail = readDetail(type, object);
@@ -22,11 +26,11 @@ export function readDetails(client: DetailsClient, resource: ApiResource | null,
   return details;
 }
 
-/** The same at the token endpoint, of a client for itself. @throws {OAuthError} `invalid_authorization_details` */
-export function requireDetails(client: DetailsClient, resource: ApiResource, text: string | undefined): readonly Detail[] | null {
+/** The same where a client asks without a browser, for itself or of somebody elsewhere. @throws {OAuthError} `invalid_authorization_details` */
+export function requireDetails(client: DetailsClient, resource: ApiResource | null, text: string | undefined): readonly Detail[] | null {
   if (text === undefined) return null;
   const details = readDetails(client, resource, text);
-  if (typeof details === 'string') throw OAuthError.invalid_authorization_details(details);
+  if (typeof details === 'string') throw OAuthError.invalid_authorization_details(details).by('details_not_taken');
   return details;
 }
 

@@ -18,7 +18,7 @@ import { isUuid } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import { acceptedIssuers } from '../environment.js';
 import { keyRing } from '../signing-keys/signing-keys.js';
-import { actingKey, actorsIn, isAgentsOwn } from './agent-claims.js';
+import { actingKey, actorsIn, isUnexchanged } from './agent-claims.js';
 import { verifyJwt } from './formats/jwt.js';
 
 export type TokenContent = {
@@ -107,6 +107,7 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
   // Never taken for one of no organization.
   if (claims['org_id'] !== undefined && organization_id === null) return null;
   const grant_id = uuid(claims['gid']);
+  const act = jsonObject(claims['act']);
   const read: FoundToken['claims'] = {
     format: 'jwt',
     jti,
@@ -120,10 +121,10 @@ async function readJwt(ctx: Context, token: string): Promise<ReadJwt | null> {
     audience: aud,
     issuer: iss,
     claims: texts(claims['userinfo_claims']),
-    act: jsonObject(claims['act']),
+    act,
     earlier_scopes: textMembers(claims['earlier_scopes']),
     authorization_details: detailsIn(claims['authorization_details']),
-    exchanged: claims['act'] !== undefined && !isAgentsOwn(jsonObject(claims['act']), claims['earlier_scopes']),
+    exchanged: act === null ? claims['act'] !== undefined : !isUnexchanged(act, claims['earlier_scopes']),
     jkt: thumbprintIn(claims['cnf']),
     acr: text(claims['acr']),
     amr: texts(claims['amr']),

@@ -1,7 +1,9 @@
 import type { NextFunction, Request, Response } from 'express';
 import { remembered } from '../../domain/context.js';
+import type { BrandedClient } from '../../domain/environments/branding.js';
 import { PageError } from '../../errors.js';
 import { listOwnOrigins } from '../../db/tables/clients.js';
+import { basePage, type BasePage } from '../pages/pages.js';
 import { isRequestOrigin } from '../request/asked-origin.js';
 import { browserSecret, browserSecretOf } from './browser-secret.js';
 import { message } from '../../lib/languages/messages.js';
@@ -16,6 +18,10 @@ const boundTo = (req: Request, secret: string) => `${secret} ${req.session?.id ?
 export function csrfToken(req: Request, res: Response): string {
   return req.ctx.crypto.sealer.digest('csrf', boundTo(req, browserSecret(req, res))).toString('base64url');
 }
+
+/** What all pages share, of a page that posts: with its token, and as the client's branding says if one is named. */
+export const formPage = (req: Request, res: Response, title: string, client: BrandedClient | null = null): BasePage =>
+  basePage(req.ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res), client });
 
 /**
  * Whether `Origin` names the host that was asked and its scheme, or `Sec-Fetch-Site` says `same-origin`; null without either header (not a browser). Our pages

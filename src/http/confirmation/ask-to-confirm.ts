@@ -2,7 +2,7 @@ import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'exp
 import { sessionOf } from '../auth/browser-session.js';
 import type { AuthenticationClass } from '../../domain/proofs/classes.js';
 import { PageError } from '../../errors.js';
-import { csrfToken } from '../auth/csrf.js';
+import { formPage } from '../auth/csrf.js';
 import {
   confirmationAnswerOf,
   demandedOf,
@@ -20,7 +20,6 @@ import { provePath, waysToProve, type WaysToProve } from './proof-ways.js';
 import { errorMessage } from '../pages/error-texts.js';
 import { isLanguageSwitch, languageField } from '../pages/language-switch.js';
 import type { FormPage, PageConnection, PagePasskey } from '../pages/page-models.js';
-import { basePage } from '../pages/pages.js';
 import { wantsJson } from '../request/form.js';
 import type { Web } from '../web.js';
 import { wordsOf } from '../pages/words.js';
@@ -128,7 +127,7 @@ export async function renderConfirm(web: Web, req: Request, res: Response, form:
     res,
     'account/confirm',
     {
-      ...basePage(req.ctx.environment, { title: t('confirm.title'), request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      ...formPage(req, res, t('confirm.title')),
       action,
       hidden: { ...hidden },
       names,

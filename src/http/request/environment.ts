@@ -4,10 +4,24 @@ import { createContext, type Deps } from '../../domain/context.js';
 import type { ForwardedSample } from '../../domain/notes/forwarded.js';
 import type { Environment } from '../../domain/environment.js';
 import { findEnvironmentForHost, recallEnvironmentForHost } from '../../domain/environments/environments.js';
-import { BodyError } from '../../errors.js';
+import { BodyError, PageError, UnavailableError } from '../../errors.js';
+import { message } from '../../lib/languages/messages.js';
 import { soleHost } from './headers.js';
 
 const twoHosts = () => new BodyError(400, 'the request must name one host');
+
+const misdirected = () => new PageError(421, 'misdirected_request', message('refusal.misdirected'));
+
+/** Seconds: an environment is held for less. */
+const heldFor = 3;
+/** For so long after a move the proxy in front may not know of it. */
+const settledMs = 60_000;
+
+/** Why nothing of the environment is answered now: it is none of this cell's (any more), or held. */
+function refusalOf(found: Environment | null, now: Date): Error | undefined {
+  if (found === null || (found.moved_at !== null && now.getTime() - found.moved_at.getTime() >= settledMs)) return misdirected();
+  return found.held_at === null ? undefined : new UnavailableError(heldFor);
+}
 
 const textOf = (header: string | string[] | undefined) => (typeof header === 'string' ? header : null);
 
@@ -41,7 +55,9 @@ export function environment(deps: Deps, recall: Recall = recallEnvironmentForHos
     if (varies !== null) res.vary(varies);
     if (forwarded.isDue()) forwarded.note(forwardedAddressOf(req));
     const host = (trustProxy === false ? req.headers.host : req.host) ?? '';
-    const enter = (found: Environment) => {
+    const enter = (found: Environment | null) => {
+      const refusal = refusalOf(found, deps.clock.now());
+      if (refusal || !found) return next(refusal);
       req.ctx = createContext(deps, found, req.deadline);
       next(soleHost(req) === null ? twoHosts() : undefined);
     };

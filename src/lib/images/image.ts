@@ -6,7 +6,6 @@ export const imageExtensions = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image
 export type ImageType = keyof typeof imageExtensions;
 export const imageTypes = Object.keys(imageExtensions) as [ImageType, ...ImageType[]];
 
-/** So large an image may be, in bytes. */
 export const maxImageBytes = 512 * 1024;
 /** So wide and so high, in pixels: what a few bytes unfold to in the memory of browsers. */
 const maxImagePixels = 4_096;

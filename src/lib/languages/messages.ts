@@ -34,7 +34,6 @@ export function waitMessage(what: keyof typeof waits, seconds: number): Message 
 
 const directory = join(packageRoot, 'data', 'languages');
 
-/** The texts of the language, read when they are first asked for. */
 export const catalogueOf = memo(
   (language: Language) => named(JSON.parse(readFileSync(join(directory, `${language}.json`), 'utf8')) as Catalogue) as Catalogue,
 );

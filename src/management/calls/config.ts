@@ -102,7 +102,6 @@ export const getConfig = endpoint({
   },
 });
 
-/** POST /api/config/plan */
 export const planConfig = endpoint({
   ...planning,
   name: 'plan_config',
@@ -117,7 +116,6 @@ export const planConfig = endpoint({
   },
 });
 
-/** POST /api/config/apply */
 export const applyConfig = endpoint({
   ...planning,
   name: 'apply_config',

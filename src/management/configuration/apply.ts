@@ -35,7 +35,6 @@ export type Application = {
 export type Applied = {
   readonly changes: readonly RecordChange[];
   readonly warnings: readonly Warning[];
-  /** Secrets that nobody gave and the service made. */
   readonly secrets: readonly MadeSecret[];
   readonly state: string;
 };

@@ -14,7 +14,6 @@ export const credentialPermissions = [
 
 const byName = ([one]: [string, unknown], [other]: [string, unknown]) => (one < other ? -1 : 1);
 
-/** The same text for credentials that say the same. */
 const textOf = ({ trusted_issuer, audience, claims }: DescribedCredential): string =>
   JSON.stringify([trusted_issuer, audience ?? null, Object.entries(claims).sort(byName)]);
 

@@ -152,7 +152,6 @@ export const documentSchema = z
     description: 'What is absent is not managed; null is the default. Lists are replaced as a whole.',
   });
 
-/** Permissions of a role at one API resource. */
 export type RolePermissions = z.infer<typeof rolePermissions>;
 
 /** The document's JSON Schema (2020-12), made when it is asked for at first. */

@@ -43,7 +43,6 @@ type Entries = ReadonlyMap<string, readonly RecordedChange[]>;
 
 const entriesOf = (entries: Entries, type: string, id: string): readonly RecordedChange[] => entries.get(`${type} ${id}`) ?? [];
 
-/** What became of a managed record. */
 function compared(record: ManagedRecord, live: LiveRecord | undefined, entries: Entries): Drifted | null {
   const { type, id, key } = record;
   if (!isKindName(type)) return null;

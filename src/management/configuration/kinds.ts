@@ -102,7 +102,6 @@ export const isKindName = (type: string): type is KindName => Object.hasOwn(docu
 /** Secrets that the service makes when nobody gives them, and that `rotate_secret` replaces; others are attributes. */
 export const madeSecrets: ReadonlySet<string> = new Set(['client_secret', 'signing_secret']);
 
-/** All attributes that are secrets. */
 export const secretAttributes: ReadonlySet<string> = new Set(Object.values(documentKinds).flatMap(({ secrets }) => secrets));
 
 /** Where the records of a kind stand in a document. */

@@ -5,15 +5,12 @@ import { collectionNames, collections, documentKinds, type Kind, type KindName }
 /** A collection that the document has, so that what isn't in it may be deleted: all records of a kind, or those of one record. */
 export type Listed = { readonly kind: Kind; readonly path: readonly (string | number)[]; readonly of: string | null };
 
-/** An object that is no list. */
 export const isObject = (value: unknown): value is ResourceRow => typeof value === 'object' && value !== null && !Array.isArray(value);
-/** The objects of a list, with their places. */
 export const objectsIn = (value: unknown): [ResourceRow, number][] =>
   Array.isArray(value) ? value.flatMap((one, index): [ResourceRow, number][] => (isObject(one) ? [[one, index]] : [])) : [];
 export const textIn = (record: ResourceRow, name: string): string | null =>
   typeof own(record, name) === 'string' ? (own(record, name) as string) : null;
 
-/** Lists of records inside of records. */
 const innerLists: Partial<Readonly<Record<KindName, readonly { readonly name: string; readonly kind: KindName }[]>>> = {
   api_resource: [
     { name: 'permissions', kind: 'permission' },
@@ -51,7 +48,6 @@ export function kindsIn(document: ResourceRow): Set<Kind> {
   ]);
 }
 
-/** Whether a document describes organizations, or names one. */
 export const namesOrganizations = (document: ResourceRow): boolean =>
   Array.isArray(own(document, 'organizations')) ||
   objectsIn(own(document, 'connections')).some(([one]) => Object.hasOwn(one, 'organization'));

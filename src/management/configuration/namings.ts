@@ -15,15 +15,11 @@ import { compare, type Links, type RowsByKind } from './state.js';
 export type KnownNames = {
   /** The name in a document, by the id of an API resource. */
   readonly identifiers: Map<string, string>;
-  /** Federated credentials, by client. */
   readonly credentials: ReadonlyMap<string, readonly LiveCredential[]>;
-  /** The name of an organization, by its id. */
   readonly organizations: Map<string, string>;
   /** The issuer of an external server, by its id. */
   readonly servers: Map<string, string>;
-  /** The name of a connection, by its id. */
   readonly connections: Map<string, string>;
-  /** Whether organizations were read. */
   readonly has_organizations: boolean;
 };
 
@@ -43,7 +39,6 @@ export function sortedPermissions(some: readonly RolePermissions[]): RolePermiss
     .map(([api_resource, names]) => ({ api_resource, names: [...names].sort(compare) }));
 }
 
-/** Far ids by near id. */
 function grouped(links: Links): Map<string, string[]> {
   const byNear = groupedBy(links, ({ near }) => near);
   return new Map([...byNear].map(([near, all]) => [near, all.map(({ far }) => far)]));
@@ -52,7 +47,6 @@ function grouped(links: Links): Map<string, string[]> {
 /** What a record is called, and what else a document says of it than its attributes, or does not. */
 type Naming = (row: ResourceRow) => { key: string; more?: ResourceRow; without?: readonly string[]; foreign?: boolean };
 
-/** The permissions of a role, by its id. */
 function heldPermissions(rows: RowsByKind, links: Links, nameOfApi: (id: string) => string) {
   const [byId, permissionsOf] = [new Map(rows.permission.map((row) => [String(row['id']), row as PermissionRow])), grouped(links)];
   return (role_id: string): RolePermissions[] =>
@@ -71,7 +65,6 @@ function outboundNaming(
   return { key: outboundKey(client_id, servers.get(external_server_id) ?? external_server_id, role), more: { role } };
 }
 
-/** What the records of each kind are called. */
 export function namings(
   rows: RowsByKind,
   links: { readonly roles: Links; readonly clients: Links; readonly organizations: Links },

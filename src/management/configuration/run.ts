@@ -45,7 +45,6 @@ export const secretMark = '[secret]';
 
 type Path = readonly (string | number)[];
 
-/** The pointer to a place of the document. */
 export const documentPointer = (path: Path): { pointer: string } => pointerTo(...documentPath, ...path);
 
 /** Notes what speaks against an item. */

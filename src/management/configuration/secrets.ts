@@ -15,7 +15,6 @@ import type { LiveRecord } from './live.js';
 import type { Item } from './items.js';
 import { note, documentPointer, secretMark, type Run } from './run.js';
 
-/** What a reference is called among the secrets that come with a document. */
 export const secretName = (reference: SecretReference): string => ('env' in reference ? `env:${reference.env}` : `file:${reference.file}`);
 
 /** Shorter ones can be guessed. */

@@ -47,7 +47,6 @@ async function addCredential(run: Run, item: Item, one: DescribedCredential, pat
   if (!run.declared.has(`trusted_issuer ${one.trusted_issuer}`)) note(run, [...path, 'trusted_issuer'], 'related_not_found', detail);
 }
 
-/** Adds the credentials to what is told of the client. */
 function tell(run: Run, key: string, before: readonly DescribedCredential[], after: readonly DescribedCredential[]): void {
   const at = run.changes.findIndex((one) => one.kind === 'client' && one.key === key);
   const { action, attributes } = run.changes[at] ?? { action: 'update' as const, attributes: {} };

@@ -43,7 +43,6 @@ function withGiven(item: Item, secret: string | undefined): Resource {
   return resource;
 }
 
-/** The row after its secret was replaced. */
 async function rotated(tx: Context, type: KindName, row: ResourceRow, secret: string): Promise<ResourceRow> {
   if (type === 'client') return (await rotateClientSecret(tx, row as ClientRow, { client_secret: secret })).client;
   if (type === 'webhook') return (await rotateSecret(tx, String(row['id']), secret))?.webhook ?? row;

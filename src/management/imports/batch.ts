@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import { listDefaultRolesOfOrganization } from '../../db/tables/organization_default_roles.js';
 import { listDefaultRoles, listRoleNamesOfUsers, type RoleRow } from '../../db/tables/roles.js';
 import type { ImportCounts, UserImportRow } from '../../db/tables/user_imports.js';
 import { findUsersByEmailKeys, type UserRow } from '../../db/tables/users.js';
 import { linkIdentity, linkToAccount } from '../../domain/connections/identities.js';
 import { savepoint } from '../../domain/context.js';
+import { managingOrganization } from '../../domain/organizations/domains.js';
 import { noOrigin } from '../../domain/origin.js';
 import { ownKind } from '../../domain/passwords/passwords.js';
 import { reachOfRoles, reachOfUser } from '../../domain/reach/reach-of.js';
@@ -26,7 +28,6 @@ import { ofError, ofProblem, type ImportRow, type RowProblem } from './rows.js';
 
 export type RowErrors = { readonly line: number; readonly problems: readonly RowProblem[] };
 
-/** What became of a batch. */
 export type BatchResult = ImportCounts & { readonly errors: readonly RowErrors[] };
 
 /** What the write of one row was refused for. @throws what is no refusal */
@@ -52,10 +53,21 @@ class Batch {
     this.errors.push({ line, problems });
   }
 
-  /** Whether the actor may give a new user these roles and the default ones, as at `POST /api/users`; decided once for each set of roles. */
-  async #mayCreate(roles: readonly RoleRow[], naming: boolean): Promise<readonly RowProblem[]> {
+  /** The roles of an organization that whoever has the address comes to by signing in. */
+  async #rolesByAddress({ email, email_verified }: ResolvedRow['input']): Promise<readonly RoleRow[]> {
+    const { ctx } = this.call;
+    const managing = email_verified ? await managingOrganization(ctx, email) : null;
+    if (managing?.organization.auto_membership !== 'domain') return [];
+    return listDefaultRolesOfOrganization(ctx.scope, managing.organization.id);
+  }
+
+  /** Whether the actor may give a new user these roles and what comes by itself, as at `POST /api/users`; decided once for each set of roles. */
+  async #mayCreate({ granted: roles, roles: names, input }: ResolvedRow): Promise<readonly RowProblem[]> {
     const { ctx, actor } = this.call;
-    const key = `${naming} ${roles.map(({ id }) => id).join(' ')}`;
+    const naming = names !== undefined;
+    const all = holdsEverything(actor);
+    const joined = all ? [] : await this.#rolesByAddress(input);
+    const key = `${naming} ${[...roles, ...joined].map(({ id }) => id).join(' ')}`;
     const known = this.#decided.get(key);
     if (known) return known;
     const problems: RowProblem[] = [];
@@ -64,7 +76,7 @@ class Batch {
     try {
       requireEnvironmentRoles(roles);
       this.#defaults ??= await listDefaultRoles(ctx.scope);
-      const after = holdsEverything(actor) ? noReach : await reachOfRoles(ctx, [...roles, ...this.#defaults]);
+      const after = all ? noReach : await reachOfRoles(ctx, [...roles, ...this.#defaults, ...joined]);
       requireReach(actor, { before: noReach, after, touched: [{ touch: 'control', at: { relationship: 'roles' } }] });
     } catch (error) {
       problems.push(...problemsOf(error));
@@ -77,7 +89,7 @@ class Batch {
   async create(rows: readonly ResolvedRow[]): Promise<void> {
     const allowed: ResolvedRow[] = [];
     for (const row of rows) {
-      const problems = await this.#mayCreate(row.granted, row.roles !== undefined);
+      const problems = await this.#mayCreate(row);
       if (problems.length > 0) this.refuse(row.line, problems);
       else allowed.push(row);
     }

@@ -13,7 +13,6 @@ export type Line = { readonly line: number; readonly bytes: Buffer | null };
 /** The file is no gzip, or more than may be unpacked: none of the rest can be read. */
 export class UnreadableFile extends Error {}
 
-/** The lines of what was uploaded, and how many of its bytes have been read for them. */
 export type FileLines = { readonly lines: AsyncIterable<Line>; readBytes(): number };
 
 const lineFeed = 10;

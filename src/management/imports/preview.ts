@@ -6,7 +6,6 @@ import { nearestName } from '../../lib/nearest.js';
 import { linesOf, longestLine, UnreadableFile, type Line } from './lines.js';
 import { mostValues, readRow, rowAttributes, type RowProblem } from './rows.js';
 
-/** Rows that are looked at, names and texts that are kept of them. */
 const [mostRows, mostNames, mostSamples] = [100, 100, 3];
 
 /** An attribute that rows have: what becomes of it, and what is in the first of them. `nearest`: what an unknown one may be meant as. */

@@ -12,7 +12,6 @@ type NamedRecords = {
   readonly taken: ReadonlyMap<string, string>;
 };
 
-/** A row with the records that it names. */
 export type ResolvedRow = ImportRow & {
   readonly granted: readonly RoleRow[];
   readonly accounts: readonly { connection: ConnectionRow; subject: string }[];
@@ -21,7 +20,6 @@ export type ResolvedRow = ImportRow & {
 const accountKey = (connection_id: string, subject: string) => `${connection_id} ${subject}`;
 export const rowProblem = (code: RowProblem['code'], pointer: string, detail: string): RowProblem => ({ code, pointer, detail });
 
-/** Looks up what the rows name. */
 export async function recordsNamedIn({ ctx: { scope } }: Call, rows: readonly ImportRow[]): Promise<NamedRecords> {
   const roleNames = new Set(rows.flatMap((row) => row.roles ?? []));
   const accounts = rows.flatMap((row) => row.identities);

@@ -46,7 +46,6 @@ const rowSchema = z.strictObject({
   ...extras,
 });
 
-/** The names that a row may have. */
 export const rowAttributes: readonly string[] = Object.keys(rowSchema.shape);
 
 export const mostValues = 2_000;

@@ -27,7 +27,6 @@ import { readRow, type ImportRow } from './rows.js';
 
 /** Lines that are written in one transaction. */
 const batchSize = 500;
-/** Problems that are kept of a row, and of an import. */
 const [errorsOfRow, errorsKept] = [5, 100_000];
 
 /** The lease was lost, or the import was cancelled: somebody else decides about it now. */
@@ -67,7 +66,6 @@ const callOf = (ctx: Context, actor: Actor, { id }: UserImportRow): Call => ({
   user_agent: null,
 });
 
-/** An import that this process works on. */
 type Run = { readonly ctx: Context; job: UserImportRow; readonly lease_id: string };
 
 const leasedUntil = ({ clock }: Context) => new Date(clock.now().getTime() + importLeaseMs);
@@ -169,7 +167,6 @@ async function work(run: Run, signal: AbortSignal | undefined): Promise<void> {
   await finish(run, null);
 }
 
-/** Works on an import that this process has the lease of. */
 export async function runUserImport(deps: Deps, job: UserImportRow, lease_id: string, signal?: AbortSignal): Promise<PassEnd> {
   const environment = await findEnvironmentById(deps, job.environment_id);
   if (!environment) return 'more';

@@ -12,7 +12,6 @@ import { endpointPathsOf } from './endpoints.js';
 import { pathsOf } from './operations.js';
 import { memo, once } from '../../lib/memo.js';
 
-/** The document as plain JSON. */
 export type OpenApiDocument = ReturnType<typeof createDocument>;
 
 const description = `Administers an environment: users, roles, permissions, clients, API resources, connections, sessions, webhooks, keys and domains.

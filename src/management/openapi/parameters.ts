@@ -18,7 +18,6 @@ const commaSeparated = (items: z.ZodArray, description: string, example?: readon
 
 const oneOf = (values: readonly string[]) => z.enum(values as [string, ...string[]]);
 
-/** `include` and `fields[...]` of an answer that bears records. */
 export function recordParameters(registry: ResourceRegistry, resource: Resource): Record<string, z.ZodType> {
   const paths = includable(registry, resource);
   const fields = [...Object.keys(resource.attributes.shape), ...Object.keys(resource.relationships)];
@@ -104,7 +103,6 @@ const ifMatch = {
   'If-Match': z.string().optional().meta({ description: 'The ETag that was seen: 412 if the resource changed since.' }),
 };
 
-/** Headers that a request may bear, by what it does. */
 export const headerParameters = {
   read: {
     ...requestId,

@@ -76,7 +76,6 @@ export function feedResponse(schema: z.ZodObject): ZodOpenApiResponseObject {
   return { ...page, content: { ...content, 'text/event-stream': { schema: text } } };
 }
 
-/** 304: what the caller has is still right. */
 export const notModified: ZodOpenApiResponseObject = { description: 'What the caller has is still right.' };
 
 /** 204. */
@@ -85,5 +84,4 @@ export const noContentResponse: ZodOpenApiResponseObject = {
   headers: z.object(readAfter),
 };
 
-/** The `Location` of something created. */
 export const location = { Location: z.string().meta({ description: 'Where the new resource is.' }) };

@@ -72,7 +72,6 @@ export type ResourceSchemas = {
   withOnce(id: string, extra: z.ZodObject | undefined, meta: z.ZodObject | undefined): z.ZodObject;
 };
 
-/** A relationship as a request names it. */
 function writtenRelationships(
   registry: ResourceRegistry,
   resource: Resource,

@@ -68,7 +68,6 @@ function score(entry: Entry, terms: readonly string[], phrase: string): Scored {
   return { entry, held, weight: weights.reduce((sum, weight) => sum + weight, 0) + whole + phraseScore };
 }
 
-/** The text with what was searched for marked. */
 export function marked(text: string, terms: readonly string[]): Segment[] {
   if (terms.length === 0) return [{ text, hit: false }];
   const longestFirst = [...terms].sort((one, other) => other.length - one.length).map(escaped);

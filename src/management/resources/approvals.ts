@@ -19,6 +19,9 @@ export const approvals = resource<ApprovalRow>({
   attributes: z.object({
     binding_message: z.string().nullable().meta({ description: 'What the client said that it was about; null = nothing.' }),
     scopes: z.array(z.string()).meta({ description: 'What it asked for.' }),
+    authorization_details: z
+      .array(z.record(z.string(), z.unknown()))
+      .meta({ description: 'What it asked for beyond scopes (RFC 9396): all of it was allowed, or nothing.' }),
     acr: z.string().nullable().meta({ description: 'The class that the person proved; null = it was not approved.' }),
     status: status.meta({ description: '`expired`: nobody answered in time, or it was cancelled.' }),
     muted: z.boolean().meta({ description: 'Whether the person refused, and does not want to be asked for a day.' }),
@@ -28,6 +31,7 @@ export const approvals = resource<ApprovalRow>({
   }),
   computed: {
     scopes: (row) => row.scope.split(' ').filter((one) => one !== ''),
+    authorization_details: (row) => row.authorization_details ?? [],
     status: (row, ctx) => approvalStatus(row, ctx.clock.now()),
   },
   reach: { of: async (tx, { user_id }) => (user_id === null ? new Set<string>() : reachOfOwner(tx, { user_id })) },

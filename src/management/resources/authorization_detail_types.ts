@@ -27,6 +27,7 @@ const field = z.strictObject({
   list: z.boolean().optional(),
   required: z.boolean().optional(),
   max: z.int().min(1).max(Number.MAX_SAFE_INTEGER).nullable().optional(),
+  currency: z.string().length(3).optional(),
   choices: uniqueTexts(shownName(100), 50).min(1).optional(),
 });
 
@@ -63,7 +64,7 @@ export const authorization_detail_types = resource<AuthorizationDetailTypeRow, D
       'plain',
       z.array(field).min(1).max(20).meta({
         description:
-          'What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in any currency. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`.',
+          'What its objects may say, and nothing else: `kind` with `list`, `required`, and `max`: of a list its members, else the characters of a text, the number, or the amount in `currency`, which money with a `max` has, and which alone is taken where there is one. Money is `{"currency": "EUR", "amount": "12.50"}`, a date `2026-11-28`.',
       }),
       'needed',
     ],

@@ -5,7 +5,7 @@ import { reachOfClientGrant } from '../../domain/reach/reach-of.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import { subjectTypes, tokenExchanges, type ClientGrantRow, type SubjectType, type TokenExchange } from '../../db/tables/client_grants.js';
 import type { ClientRow } from '../../db/tables/clients.js';
-import { equalTo, stamps, stampSorts, boundedText, uniqueTexts, uuid } from '../fields.js';
+import { equalTo, stamps, boundedText, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
 import { toOne } from '../links.js';
 import { scopeToken } from './permissions.js';
@@ -39,7 +39,6 @@ export const client_grants = resource<
     api_resource: equalTo('api_resource_id', uuid, 'For one of these API resources (ids).'),
     subject_type: equalTo('subject_type', z.enum(subjectTypes), 'Of this type: for itself, or to ask people for.'),
   },
-  sorts: stampSorts('client_grants'),
   create: {
     async run(tx, _actor, input, related) {
       const [client, api] = [related['client'] as unknown as ClientRow, related['api_resource'] as unknown as ApiResourceRow];

@@ -10,7 +10,7 @@ import {
 import { reachOfSpeaker } from '../../domain/reach/reach-of-organizations.js';
 import type { DirectoryRow } from '../../db/tables/directories.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';
-import { equalTo, isoTime, stamps, stampSorts, uuid } from '../fields.js';
+import { equalTo, isoTime, stamps, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
 import { toMany, toOne } from '../links.js';
 
@@ -43,7 +43,6 @@ export const directories = resource<DirectoryRow, DirectoryInput, DirectoryInput
     organization: equalTo('organization_id', uuid, 'Of one of these organizations (ids).'),
     status: equalTo('status', z.enum(['enabled', 'disabled']), 'Enabled or disabled.'),
   },
-  sorts: stampSorts('directories'),
   create: {
     once,
     async run(tx, _actor, input, related) {

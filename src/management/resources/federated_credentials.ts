@@ -10,7 +10,7 @@ import { reachOfFederatedCredential } from '../../domain/reach/reach-of.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import type { ClaimCondition, FederatedCredentialRow } from '../../db/tables/federated_credentials.js';
 import type { TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
-import { boundedText, equalTo, stamps, stampSorts, uniqueTexts, uuid } from '../fields.js';
+import { boundedText, equalTo, stamps, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
 import { toOne } from '../links.js';
 
@@ -48,7 +48,6 @@ export const federated_credentials = resource<
     client: equalTo('client_id', boundedText(255), 'Of one of these clients (ids).'),
     trusted_issuer: equalTo('trusted_issuer_id', uuid, 'Of one of these issuers (ids).'),
   },
-  sorts: stampSorts('federated_credentials'),
   create: {
     problems: (_ctx, input) => credentialProblems(input),
     async run(tx, _actor, input, related) {

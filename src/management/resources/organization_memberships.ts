@@ -6,7 +6,7 @@ import { membershipSources, membershipStatuses, type MembershipRow } from '../..
 import type { OrganizationRow } from '../../db/tables/organizations.js';
 import type { RoleRow } from '../../db/tables/roles.js';
 import type { UserRow } from '../../db/tables/users.js';
-import { equalTo, linked, stamps, stampSorts, uuid } from '../fields.js';
+import { equalTo, linked, stamps, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
 import { toOne } from '../links.js';
 import type { RelatedRows } from '../resource.js';
@@ -47,7 +47,6 @@ export const organization_memberships = resource<MembershipRow>({
     status: equalTo('status', z.enum(membershipStatuses), 'Active or suspended.'),
     source: equalTo('source', z.enum(membershipSources), 'What made the user a member.'),
   },
-  sorts: stampSorts('organization_memberships'),
   create: {
     async run(tx, actor, _input, related) {
       const [organization, user] = [related['organization'] as unknown as OrganizationRow, related['user'] as unknown as UserRow];

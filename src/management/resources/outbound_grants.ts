@@ -7,7 +7,7 @@ import {
   changeOutboundGrant, createOutboundGrant, removeOutboundGrant, type ForWhom, type OutboundGrantInput,
 } from '../../domain/assertions/outbound-grants.js'; // prettier-ignore
 import { actsForPeople } from '../../domain/reach/reach-of.js';
-import { boundedText, equalTo, lifetime, stamps, stampSorts, uniqueTexts, uuid } from '../fields.js';
+import { boundedText, equalTo, lifetime, stamps, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
 import { toOne } from '../links.js';
 import type { Relationship } from '../resource.js';
@@ -53,7 +53,6 @@ export const outbound_grants = resource<OutboundGrantRow, OutboundGrantInput, Ou
     external_server: equalTo('external_server_id', uuid, 'For one of these servers (ids).'),
     status: equalTo('status', status, 'Enabled or disabled.'),
   },
-  sorts: stampSorts('outbound_grants'),
   create: {
     async run(tx, _actor, input, related) {
       const { client, external_server, ...others } = related as unknown as ForWhom & {

@@ -6,7 +6,7 @@ import {
   changeProviderGrant, createProviderGrant, removeProviderGrant, type ProviderGrantInput,
 } from '../../domain/provider-tokens/provider-grants.js'; // prettier-ignore
 import { actsForPeople } from '../../domain/reach/reach-of.js';
-import { boundedText, equalTo, stamps, stampSorts, uniqueTexts, uuid } from '../fields.js';
+import { boundedText, equalTo, stamps, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
 import { toOne } from '../links.js';
 import { scopeToken } from './permissions.js';
@@ -32,7 +32,6 @@ export const provider_grants = resource<ProviderGrantRow, ProviderGrantInput, Pr
     connection: equalTo('connection_id', uuid, 'For one of these connections (ids).'),
     status: equalTo('status', status, 'Enabled or disabled.'),
   },
-  sorts: stampSorts('provider_grants'),
   create: {
     async run(tx, _actor, input, related) {
       return { row: await createProviderGrant(tx, input, related as unknown as { client: ClientRow; connection: ConnectionRow }) };

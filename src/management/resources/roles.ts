@@ -16,7 +16,6 @@ const name = shownName(100).refine((text) => text.trim() === text, 'must not beg
 const kind =
   'Whom it is given to: users, or members of organizations (`organization`), in whose tokens of the organization alone it counts. `environment` unless said.';
 
-/** The permissions that a document names, if it names any. */
 const namedIn = (related: RelatedRows) => related['permissions'] as unknown as readonly PermissionRow[] | undefined;
 
 export const roles = resource<RoleRow, RoleInput, RoleInput>({

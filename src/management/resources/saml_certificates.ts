@@ -4,7 +4,7 @@ import { fullReach } from '../../domain/reach/reach.js';
 import { activateCertificate, publishNextCertificate } from '../../domain/saml-certificates/operations.js';
 import { mintSamlCertificate, type NewSamlCertificate } from '../../domain/saml-certificates/saml-certificates.js';
 import { resource } from '../declaration.js';
-import { equalTo, isoTime, stamps, stampSorts } from '../fields.js';
+import { equalTo, isoTime, stamps } from '../fields.js';
 
 const status = z.enum(['next', 'primary', 'previous']);
 
@@ -26,7 +26,6 @@ export const saml_certificates = resource<SamlCertificateRow, Record<string, nev
   reach: { of: () => fullReach, create: 'plain' },
   settable: {},
   filters: { status: equalTo('status', status, 'Next, primary or previous.') },
-  sorts: stampSorts('saml_certificates'),
   create: {
     prepare: (ctx) => mintSamlCertificate(ctx),
     run: async (tx, _actor, _input, _related, certificate) => ({

@@ -5,7 +5,7 @@ import { reachOfSetupLink } from '../../domain/reach/reach-of-organizations.js';
 import {
   createSetupLink, revokeSetupLink, setupLinkLifetime, setupLinkStatus, setupLinkStatuses, type SetupLinkInput, type SetupLinkStatus,
 } from '../../domain/setup-links/setup-links.js'; // prettier-ignore
-import { equalTo, isoTime, linkLifetime, stamps, stampSorts, statusByTime, uniqueTexts, uuid } from '../fields.js';
+import { equalTo, isoTime, linkLifetime, stamps, statusByTime, uniqueTexts, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
 import { toOne } from '../links.js';
 
@@ -48,7 +48,6 @@ export const setup_links = resource<SetupLinkRow, SetupLinkInput>({
     connection: toOne('connection', 'The connection that was made with it; null = none.'),
   },
   filters: { organization: equalTo('organization_id', uuid, 'Of one of these organizations (ids).'), status },
-  sorts: stampSorts('setup_links'),
   create: {
     once: z.object({ url: z.string().meta({ description: 'The link. Shown by this answer only.' }) }),
     async run(tx, _actor, input, related) {

@@ -3,7 +3,7 @@ import { reachOfSignalStream } from '../../domain/reach/reach-of.js';
 import { overruleSignalStatus } from '../../domain/signals/streams.js';
 import { invalidTransition } from '../../domain/refusal.js';
 import { removeSignalStream, signalStreamStatuses, visibleSignalStreams, type SignalStreamRow } from '../../db/tables/signal_streams.js';
-import { boundedText, equalTo, isoTime, stamps, stampSorts } from '../fields.js';
+import { boundedText, equalTo, isoTime, stamps } from '../fields.js';
 import { resource } from '../declaration.js';
 import { toOne } from '../links.js';
 import { changed } from '../resource.js';
@@ -49,7 +49,6 @@ export const signal_streams = resource<SignalStreamRow>({
     client: equalTo('client_id', boundedText(512), 'Of one of these clients (ids).'),
     status: equalTo('status', status, 'Enabled, paused or disabled.'),
   },
-  sorts: stampSorts('signal_streams'),
   remove: { run: async (tx, _actor, row) => void (await removeSignalStream(tx.scope, row.id)) },
   actions: {
     pause: {

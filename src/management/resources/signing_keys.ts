@@ -4,7 +4,7 @@ import { activateKey, deactivateKey, publishNextKey, requireKeyCapacity } from '
 import { generateSigningKey, type NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import type { SigningKeyRow } from '../../db/tables/signing_keys.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
-import { equalTo, stamps, stampSorts, isoTime } from '../fields.js';
+import { equalTo, stamps, isoTime } from '../fields.js';
 import { resource } from '../declaration.js';
 
 const status = z.enum(['next', 'primary', 'previous', 'deactivated']);
@@ -33,7 +33,6 @@ export const signing_keys = resource<SigningKeyRow, { algorithm?: SigningAlgorit
     algorithm: equalTo('algorithm', z.enum(signingAlgorithms), 'What it signs with.'),
     status: equalTo('status', status, 'Next, primary, previous or deactivated.'),
   },
-  sorts: stampSorts('signing_keys'),
   create: {
     problems: (ctx, { algorithm = 'RS256' }) =>
       ctx.environment.signing_algorithms.includes(algorithm)

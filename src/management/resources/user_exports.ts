@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { beginUserExport, createUserExport, exportedUsers, type UserExportInput } from '../../domain/moving/user-exports.js';
 import type { UserExportRow } from '../../db/tables/user_exports.js';
-import { isoTime, stamps, stampSorts, timeRange } from '../fields.js';
+import { isoTime, stamps, timeRange } from '../fields.js';
 import { resource } from '../declaration.js';
 import { exportedAttributes } from './user-attributes.js';
 
@@ -22,7 +22,6 @@ export const user_exports = resource<UserExportRow, UserExportInput>({
   },
   settable: { include_password_hashes: ['plain', z.boolean(), 'fixed'] },
   filters: { created_at: timeRange('created_at', 'When it was made.') },
-  sorts: stampSorts('user_exports'),
   create: { run: async (tx, _actor, input) => ({ row: await createUserExport(tx, input) }) },
   download: {
     mediaType: 'application/x-ndjson',

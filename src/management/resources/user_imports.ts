@@ -12,7 +12,7 @@ import type { Context } from '../../domain/context.js';
 import { importModes, importStatuses, type ImportErrorRow, type UserImportRow } from '../../db/tables/user_imports.js';
 import { bodyLimits } from '../../http/request/body-limits.js';
 import { checkUrl } from '../../platform/fetch/guard.js';
-import { boundedText, equalTo, isoTime, stamps, stampSorts, timeRange } from '../fields.js';
+import { boundedText, equalTo, isoTime, stamps, timeRange } from '../fields.js';
 import { resource } from '../declaration.js';
 import { toMany } from '../links.js';
 
@@ -99,7 +99,6 @@ export const user_imports = resource<UserImportRow, UserImportInput>({
     status: equalTo('status', z.enum(importStatuses), 'How far they are.'),
     created_at: timeRange('created_at', 'When it was made.'),
   },
-  sorts: stampSorts('user_imports'),
   create: {
     problems: sourceProblems,
     run: async (tx, actor, input) => ({ row: await createUserImport(tx, actor, input) }),

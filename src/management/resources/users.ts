@@ -40,10 +40,8 @@ import type { RelatedRows } from '../resource.js';
 import { settable } from './user-attributes.js';
 import { hasAuthenticator } from './user-filters.js';
 
-/** The roles that a document names, if it names any. */
 const namedIn = (related: RelatedRows) => related['roles'] as unknown as readonly RoleRow[] | undefined;
 
-/** Changes the roles, if any are named. */
 async function changeRoles(
   tx: Context,
   actor: Actor,

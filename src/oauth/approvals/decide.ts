@@ -14,7 +14,7 @@ import { wordsOf } from '../../http/pages/words.js';
 import type { Web } from '../../http/web.js';
 import { message } from '../../lib/languages/messages.js';
 import { chosenOf, isSignInMet } from '../device/sign-in-met.js';
-import { approvalEnded, approvalQuestion, renderApproval, type OpenQuestion } from './page.js';
+import { approvalQuestion, renderApproval, type OpenQuestion } from './page.js';
 
 /**
  * The class that approving takes: what the client asked for (any of its values), what is required of sign-ins, and with `fresh` a second factor or a passkey, as far
@@ -71,19 +71,21 @@ export function decideApproval(web: Web) {
     if (allowed && !(await mayApprove(web, req, res, question))) return;
     // Of a session that has a new token since, if the proofs came with this form.
     const answerer = { session: sessionOf(req), origin: originOf(req) };
-    const { approval, client, resource, organization_choice, scopes } = question;
+    const { approval, client, resource, organization_choice, scopes, authorization_details } = question;
     const allowing = {
       digest: approval.digest,
       client,
       resource,
       organization: chosenOf(organization_choice),
       scopes,
+      authorization_details,
       acr_values: approval.acr_values,
     };
     const answered = allowed
       ? await approveElsewhere(ctx, approval, allowing, answerer)
       : await refuseElsewhere(ctx, approval, answerer, decision === 'mute');
-    if (!answered) throw approvalEnded();
+    // Unless it is over, its proofs have approved another one meanwhile: it takes its own.
+    if (!answered) return renderApproval(web, req, res, await approvalQuestion(req));
     renderAnswer(web, req, res, question, allowed);
   };
 }

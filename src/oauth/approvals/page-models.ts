@@ -10,6 +10,8 @@ export interface ApprovalPage extends FormPage {
   /** What the organization is called that the tokens are for; null: for none. */
   organization: string | null;
   scopes: ConsentPage['scopes'];
+  /** Approved all, or not at all. */
+  details: ConsentPage['details'];
   /** Where and when the client asked, and until when it waits. */
   ip_address: string | null;
   /** ISO 8601 */

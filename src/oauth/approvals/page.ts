@@ -11,10 +11,12 @@ import { basePage } from '../../http/pages/pages.js';
 import { shownClient, unverifiedNotice } from '../../http/pages/shown-client.js';
 import { wordsOf } from '../../http/pages/words.js';
 import type { Web } from '../../http/web.js';
+import type { Detail } from '../../lib/authorization-details.js';
 import { cibaGrantType } from '../../lib/grant-types.js';
 import { message } from '../../lib/languages/messages.js';
 import { isUuid } from '../../lib/random.js';
-import { scopeTexts } from '../authorize/consent-page.js';
+import { detailsStillAsked } from '../authorize/allowed-details.js';
+import { detailTexts, scopeTexts } from '../authorize/consent-page.js';
 import { limitToRights } from '../authorize/granted-scopes.js';
 import { renderDeviceChooser } from '../device/chooser.js';
 import { personOf } from '../device/page.js';
@@ -29,13 +31,14 @@ export type OpenQuestion = {
   readonly organization_choice: OrganizationChoice;
   /** Those asked for, as far as the person's rights go. */
   readonly scopes: readonly string[];
+  readonly authorization_details: readonly Detail[] | null;
   /** When the client asked, in milliseconds. */
   readonly since: number;
 };
 
 const toAccount = { href: '/account', label: 'device_answer.next' } as const;
 
-export const approvalEnded = () => new PageError(400, 'expired_token', message('refusal.approval_ended'), {}, undefined, toAccount);
+const approvalEnded = () => new PageError(400, 'expired_token', message('refusal.approval_ended'), {}, undefined, toAccount);
 
 /** Lets only somebody signed in pass; others sign in first and come back. Needs `browserSession` before. */
 export function signedInForApproval(req: Request, res: Response, next: NextFunction): void {
@@ -56,12 +59,13 @@ export async function approvalQuestion(req: Request): Promise<OpenQuestion> {
   if (!client?.grant_types.includes(cibaGrantType)) throw new PageError(400, 'invalid_client', message('refusal.application_gone'));
   const resource = approval.resource === null ? null : await apiResourceOf(ctx, approval.resource);
   if (approval.resource !== null && !resource) throw new PageError(400, 'invalid_target', message('refusal.resource_gone'));
+  const authorization_details = detailsStillAsked({ client, resource }, approval.authorization_details, toAccount);
   const word = req.form?.all['organization'] ?? approval.organization ?? undefined;
   const organization_choice = await organizationChoice(ctx, client, word, session);
   const requested = approval.scope === '' ? [] : approval.scope.split(' ');
   const request = { client, resource, organization: chosenOf(organization_choice), scopes: requested };
   const { scopes } = await limitToRights(ctx, request, session);
-  return { approval, client, resource, organization_choice, scopes, since: approval.created_at.getTime() };
+  return { approval, client, resource, organization_choice, scopes, authorization_details, since: approval.created_at.getTime() };
 }
 
 /** GET /approvals/{id}, and POST with the organization alone: what the client asks for, and all by which the person knows whether that is right. */
@@ -71,7 +75,7 @@ export function approvalPage(web: Web) {
 
 export async function renderApproval(web: Web, req: Request, res: Response, question: OpenQuestion): Promise<void> {
   const { ctx } = req;
-  const { approval, client, resource, organization_choice, scopes } = question;
+  const { approval, client, resource, organization_choice, scopes, authorization_details } = question;
   const action = approvalPath(approval.id);
   if (organization_choice.kind === 'choose')
     return renderDeviceChooser(web, req, res, { client, options: organization_choice.options, action, hidden: {}, return_to: action });
@@ -88,6 +92,7 @@ export async function renderApproval(web: Web, req: Request, res: Response, ques
     binding_message: approval.binding_message,
     organization: organization && organization.display_name,
     scopes: await scopeTexts(ctx, words, { resource }, { scopes }),
+    details: detailTexts(ctx, words, { resource, authorization_details }),
     ip_address: approval.ip_address,
     requested_at: approval.created_at.toISOString(),
     expires_at: approval.expires_at.toISOString(),

@@ -10,7 +10,7 @@ import { originOf } from '../../http/pages/mail-origin.js';
 import { isBindingMessage } from '../../lib/binding-message.js';
 import { cibaGrantType } from '../../lib/grant-types.js';
 import { granted } from '../authorize/granted-scopes.js';
-import { judgeDeviceRequest, maxLengths, requireLengths } from '../device/start.js';
+import { judgeDeviceRequest, maxLengths, requestedOf, requireLengths } from '../device/start.js';
 
 const lengths = { ...maxLengths, login_hint: 254, id_token_hint: 16_384, acr_values: 255, client_notification_token: 1024 };
 /** RFC 6750 2.1. */
@@ -59,9 +59,9 @@ async function hintOf({ ctx, form, client }: Request): Promise<string> {
  */
 export async function askElsewhere(req: Request, res: Response): Promise<void> {
   const { ctx, client, form } = req;
-  const requested = { resource: form.get('resource'), scope: form.get('scope'), organization: form.get('organization') };
+  const requested = requestedOf(form);
   requireLengths(form, lengths);
-  const { target, rulings } = await judgeDeviceRequest(ctx, client, requested, cibaGrantType);
+  const { target, rulings, authorization_details } = await judgeDeviceRequest(ctx, client, requested, cibaGrantType);
   const problem = problemOf(req);
   if (problem) throw problem;
   if (target?.resource.is_system) throw OAuthError.invalid_target('nobody is asked elsewhere for the Management API').by('no_client_grant');
@@ -72,6 +72,7 @@ export async function askElsewhere(req: Request, res: Response): Promise<void> {
     hint,
     scopes: granted(rulings),
     resource: target?.resource.identifier ?? null,
+    authorization_details,
     organization: requested.organization ?? null,
     binding_message: form.get('binding_message') ?? null,
     acr_values: (form.get('acr_values') ?? '').split(' ').filter(isClass),

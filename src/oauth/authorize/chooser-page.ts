@@ -4,8 +4,8 @@ import type { Client } from '../../domain/clients/clients.js';
 import { personalAccount } from '../../domain/organizations/requested.js';
 import type { BrowserSession } from '../../domain/sessions/sessions.js';
 import { PageError } from '../../errors.js';
-import { csrfToken } from '../../http/auth/csrf.js';
-import { basePage, formActionSource } from '../../http/pages/pages.js';
+import { formPage } from '../../http/auth/csrf.js';
+import { formActionSource } from '../../http/pages/pages.js';
 import { shownNameOf } from '../../http/pages/shown-client.js';
 import { wordsOf, type Words } from '../../http/pages/words.js';
 import type { Web } from '../../http/web.js';
@@ -42,7 +42,7 @@ export function renderChooser(
     res,
     'oauth/choose-organization',
     {
-      ...basePage(req.ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      ...formPage(req, res, title),
       ...chooserModel(words, request.client, session, options),
       other_account: anotherSignIn(req, sent),
       ...journeyForm(req, 'organization', sent),

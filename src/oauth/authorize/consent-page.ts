@@ -3,8 +3,8 @@ import type { ConsentQuestion } from '../../domain/grants/consents.js';
 import type { Context } from '../../domain/context.js';
 import type { BrowserSession } from '../../domain/sessions/sessions.js';
 import { listPermissionsOfResource } from '../../db/tables/permissions.js';
-import { csrfToken } from '../../http/auth/csrf.js';
-import { basePage, formActionSource, type ConsentPage } from '../../http/pages/pages.js';
+import { formPage } from '../../http/auth/csrf.js';
+import { formActionSource, type ConsentPage } from '../../http/pages/pages.js';
 import { detailText } from '../../http/pages/detail-texts.js';
 import { scopeText } from '../../http/pages/scope-texts.js';
 import type { Web } from '../../http/web.js';
@@ -30,10 +30,11 @@ export async function scopeTexts(
   return all.map((one) => ({ ...one, is_repeated: all.some(({ name, text }) => name !== one.name && text === one.text) }));
 }
 
-const detailTexts = (
+/** Details in words, each with the name of its box. */
+export const detailTexts = (
   { environment }: Context,
   words: Words,
-  { resource, authorization_details }: AuthorizationRequest,
+  { resource, authorization_details }: Pick<AuthorizationRequest, 'resource' | 'authorization_details'>,
 ): ConsentPage['details'] =>
   (authorization_details ?? []).map((detail, index) => {
     const type = resource?.detail_types.get(detail.type);
@@ -69,7 +70,7 @@ export async function renderConsent(
     res,
     'oauth/consent',
     {
-      ...basePage(ctx.environment, { title, request_id: req.request_id, csrf_token: csrfToken(req, res) }),
+      ...formPage(req, res, title),
       client,
       unverified: unverifiedNotice(words, request.client, redirect_uri),
       destination: destinationOf(redirect_uri, client),

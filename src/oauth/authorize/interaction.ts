@@ -1,4 +1,4 @@
-import { hasDetailsToAsk, isAlwaysAsked, isConsented, type ConsentQuestion } from '../../domain/grants/consents.js';
+import { hasDetailsToAsk, isAlwaysAsked, isConsented, withTypes, type ConsentQuestion } from '../../domain/grants/consents.js';
 import { clientDigest } from '../../domain/clients/document-clients.js';
 import type { Context } from '../../domain/context.js';
 import { isProvenSince, type BrowserSession } from '../../domain/sessions/sessions.js';
@@ -36,10 +36,7 @@ export function consentQuestion(request: AuthorizationRequest, user_id: string):
   const named = Object.keys({ ...request.claims.userinfo, ...request.claims.id_token });
   const scopes = [...new Set([...request.scopes, ...scopesOfClaims(named)])];
   const { client, redirect_uri, resource } = request;
-  const details = (request.authorization_details ?? []).flatMap((detail) => {
-    const type = resource?.detail_types.get(detail.type);
-    return type ? [{ type_id: type.id, remember: type.remember, detail }] : [];
-  });
+  const details = withTypes(resource, request.authorization_details);
   const unproven = !client.verified && isNativeRedirectUri(redirect_uri);
   const question = {
     user_id,

@@ -76,7 +76,7 @@ export async function readRequestObject(
     const error = isFapi2(client) || client.require_signed_request_object ? 'invalid_request_object' : 'request_not_supported';
     return { error, reason: 'unsigned request objects are not supported' };
   }
-  const verified = await verifyClientJwt(ctx, client, jwt);
+  const verified = await verifyClientJwt(ctx, client, jwt, 'oauth-authz-req+jwt');
   if ('reason' in verified) return { error: 'invalid_request_object', reason: verified.reason };
   const reason = problemOf(ctx, client, sent, verified.payload);
   if (reason !== null) return { error: 'invalid_request_object', reason };

@@ -10,14 +10,14 @@ import type { Web } from '../../http/web.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { shownNameOf } from '../../http/pages/shown-client.js';
 import { devicePath } from '../../http/request/return-to.js';
+import { allowedIn, detailsStillAsked, onlyAllowed } from '../authorize/allowed-details.js';
+import { anotherCode } from './paths.js';
 import { openQuestion } from './question.js';
 import { chosenOf, isSignInMet, type DeviceAuthorization } from './sign-in-met.js';
 import { wordsOf } from '../../http/pages/words.js';
 import { message, type Message } from '../../lib/languages/messages.js';
 
-const again = { href: devicePath, label: 'device.another_code' } as const;
-
-const refuse = (code: string, text: Message) => new PageError(400, code, text, {}, undefined, again);
+const refuse = (code: string, text: Message) => new PageError(400, code, text, {}, undefined, anotherCode);
 
 /** What the page asked, of a client that may still ask. @throws {PageError} 400 */
 async function questionOf(req: Request): Promise<DeviceQuestion & Pick<DeviceAuthorization, 'since' | 'organization_choice'>> {
@@ -30,7 +30,16 @@ async function questionOf(req: Request): Promise<DeviceQuestion & Pick<DeviceAut
   if (question.resource !== null && !resource) throw refuse('invalid_target', message('refusal.resource_gone'));
   const word = question.organization ?? personalAccount;
   const organization_choice = await organizationChoice(ctx, client, word, sessionOf(req));
-  return { ...question, client, resource, organization_choice, organization: chosenOf(organization_choice) };
+  const authorization_details = detailsStillAsked({ client, resource }, question.authorization_details, anotherCode);
+  const requested = {
+    ...question,
+    authorization_details,
+    client,
+    resource,
+    organization_choice,
+    organization: chosenOf(organization_choice),
+  };
+  return onlyAllowed(requested, allowedIn(form));
 }
 
 /** POST /device/answer (RFC 8628 3.3): the person's yes or no, which counts once. @throws {PageError} 400 */
@@ -59,7 +68,7 @@ export function answerDevice(web: Web) {
           title: t('device_answer.denied'),
           tone: 'info' as const,
           text: [t('device_answer.denied_text', { client })],
-          next: { href: again.href, label: t(again.label) },
+          next: { href: anotherCode.href, label: t(anotherCode.label) },
         };
     web.renderPage(res, 'account/message', { ...basePage(ctx.environment, { title: page.title, request_id: req.request_id }), ...page });
   };

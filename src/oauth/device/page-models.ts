@@ -14,6 +14,7 @@ export interface DeviceApprovalPage extends FormPage {
   /** What the organization is called that the tokens are for; null: for none. */
   organization: string | null;
   scopes: ConsentPage['scopes'];
+  details: ConsentPage['details'];
   /** As the device shows it. */
   user_code: string;
   /** Where and when the device asked. */

@@ -14,12 +14,13 @@ import { basePage } from '../../http/pages/pages.js';
 import { queryOf } from '../../http/request/form.js';
 import type { Web } from '../../http/web.js';
 import { readUserCode, showUserCode } from '../../lib/user-code.js';
-import { scopeTexts } from '../authorize/consent-page.js';
+import { detailsStillAsked } from '../authorize/allowed-details.js';
+import { detailTexts, scopeTexts } from '../authorize/consent-page.js';
 import { shownClient, unverifiedNotice } from '../../http/pages/shown-client.js';
 import { limitToRights } from '../authorize/granted-scopes.js';
 import './page-models.js';
 import { devicePath } from '../../http/request/return-to.js';
-import { deviceAnswerPath } from './paths.js';
+import { anotherCode, deviceAnswerPath } from './paths.js';
 import { sealQuestion } from './question.js';
 import { renderDeviceChooser } from './chooser.js';
 import { chosenOf, isSignInMet } from './sign-in-met.js';
@@ -95,6 +96,7 @@ async function renderApproval(
   const session = sessionOf(req);
   const request = { client, resource, organization, scopes: code.scope === '' ? [] : code.scope.split(' ') };
   const { scopes } = await limitToRights(ctx, request, session);
+  const authorization_details = detailsStillAsked({ client, resource }, code.authorization_details, anotherCode);
   const since = code.created_at.getTime();
   if (!(await isSignInMet(req, res, { client, resource, scopes, since, organization_choice }, pathFor(showUserCode(approval.user_code)))))
     return;
@@ -110,6 +112,7 @@ async function renderApproval(
     user: personOf(session),
     organization: organization && organization.display_name,
     scopes: await scopeTexts(ctx, words, { resource }, { scopes }),
+    details: detailTexts(ctx, words, { resource, authorization_details }),
     user_code: showUserCode(approval.user_code),
     device: {
       ip_address,
@@ -124,6 +127,7 @@ async function renderApproval(
         resource: code.resource,
         organization: organization && organization.id,
         scopes,
+        authorization_details,
         since,
       }),
     },

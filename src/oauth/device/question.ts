@@ -1,4 +1,5 @@
 import type { Context } from '../../domain/context.js';
+import type { Detail } from '../../lib/authorization-details.js';
 import type { BrowserSession } from '../../domain/sessions/sessions.js';
 
 /** What a person was asked on the page: what was shown is what is given. */
@@ -9,6 +10,8 @@ export type ApprovalQuestion = {
   /** The id of the organization that the tokens are for. */
   readonly organization: string | null;
   readonly scopes: readonly string[];
+  /** What it is asked for beyond scopes (RFC 9396); null: nothing. */
+  readonly authorization_details: readonly Detail[] | null;
   /** When the device asked, in milliseconds. */
   readonly since: number;
 };

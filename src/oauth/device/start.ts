@@ -2,10 +2,12 @@ import type { Request, Response } from 'express';
 import type { Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
 import { deviceCodeLifetime, pollInterval, startDeviceCode } from '../../domain/device-codes/device-codes.js';
+import { requireDetails } from '../../domain/tokens/authorization-details.js';
 import type { Target } from '../../domain/tokens/target.js';
 import { OAuthError } from '../../errors.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { traceNarrowed } from '../../http/auth/trace.js';
+import type { Detail } from '../../lib/authorization-details.js';
 import { deviceCodeGrantType } from '../../lib/grant-types.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
 import type { Parameters } from '../../lib/parameters.js';
@@ -42,14 +44,33 @@ export function requireLengths(form: Parameters, maxLengths: Readonly<Record<str
 
 export const maxLengths = { scope: 4096, resource: 4096, organization: 255 };
 
-/** What a device's or a backchannel authentication request comes to, if the person agrees: the resource, and the scopes with what became of each. */
-export type DeviceRulings = { readonly target: Target | null; readonly rulings: readonly ScopeRuling[] };
+/** What a device's or a backchannel authentication request comes to, if the person agrees: the resource, the scopes with what became of each, and details. */
+export type DeviceRulings = {
+  readonly target: Target | null;
+  readonly rulings: readonly ScopeRuling[];
+  readonly authorization_details: readonly Detail[] | null;
+};
 
-/** Judges what a device asks for, or a client of another grant that asks people elsewhere. @throws {OAuthError} `unauthorized_client`, `invalid_target`, `invalid_scope` */
+type Requested = {
+  readonly resource: string | undefined;
+  readonly scope: string | undefined;
+  readonly organization: string | undefined;
+  readonly authorization_details?: string | undefined;
+};
+
+/** The parameters that a device and a client that asks elsewhere have in common. */
+export const requestedOf = (form: Parameters): Requested => ({
+  resource: form.get('resource'),
+  scope: form.get('scope'),
+  organization: form.get('organization'),
+  authorization_details: form.get('authorization_details'),
+});
+
+/** Judges what a device asks for, or a client of another grant that asks people elsewhere. @throws {OAuthError} `unauthorized_client`, `invalid_target`, `invalid_authorization_details`, `invalid_scope` */
 export async function judgeDeviceRequest(
   ctx: Context,
   client: Client,
-  requested: { readonly resource: string | undefined; readonly scope: string | undefined; readonly organization: string | undefined },
+  requested: Requested,
   grant_type = deviceCodeGrantType,
 ): Promise<DeviceRulings> {
   if (!client.grant_types.includes(grant_type))
@@ -57,7 +78,8 @@ export async function judgeDeviceRequest(
   if (client.organization_usage === 'deny' && requested.organization !== undefined)
     throw OAuthError.invalid_request(takesNoOrganization).by('organizations_not_taken');
   const target = await targetOf(ctx, client, requested.resource);
-  return { target, rulings: rulingsOf(client, requested.scope, target) };
+  const authorization_details = requireDetails(client, target && target.resource, requested.authorization_details);
+  return { target, rulings: rulingsOf(client, requested.scope, target), authorization_details };
 }
 
 /**
@@ -67,16 +89,16 @@ export async function judgeDeviceRequest(
 export async function startDevice(req: Request, res: Response): Promise<void> {
   const { ctx, client, form } = req;
   requireLengths(form, maxLengths);
-  const organization = form.get('organization');
-  const requested = { resource: form.get('resource'), scope: form.get('scope'), organization };
-  const { target, rulings } = await judgeDeviceRequest(ctx, client, requested);
+  const requested = requestedOf(form);
+  const { target, rulings, authorization_details } = await judgeDeviceRequest(ctx, client, requested);
   traceNarrowed(req, form, rulings, client.id);
   const scope = formatScope(granted(rulings));
   const request = {
     client_id: client.id,
     scope,
     resource: target?.resource.identifier ?? null,
-    organization: organization ?? null,
+    authorization_details,
+    organization: requested.organization ?? null,
     origin: originOf(req),
     request_id: req.request_id,
   };

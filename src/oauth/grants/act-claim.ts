@@ -1,18 +1,8 @@
 import type { ClientGrantRow } from '../../db/tables/client_grants.js';
 import type { ApiResource, Client } from '../../domain/clients/clients.js';
-import { agentAct, agentMember, type Act } from '../../domain/tokens/agent-claims.js';
+import { agentAct, agentMember, isDeep, maxActors, type Act } from '../../domain/tokens/agent-claims.js';
 import type { ExchangeableToken } from '../../domain/tokens/exchangeable-token.js';
 import { OAuthError } from '../../errors.js';
-
-/** How many may act one for the other in one token. */
-const maxActors = 4;
-
-/** Whether so many act one for the other already that one more would be too many. */
-function isDeep(act: unknown): boolean {
-  let depth = 0;
-  for (let one = act; typeof one === 'object' && one !== null; one = (one as { act?: unknown }).act) depth++;
-  return depth >= maxActors;
-}
 
 /**
  * The claim `act` of what is exchanged: who acts from now on, around whoever did before (RFC 8693 4.1), an agent that the subject's token was issued to too;

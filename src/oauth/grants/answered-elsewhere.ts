@@ -4,7 +4,9 @@ import { proofRefused, requireBound, usedBefore, type DpopProof } from '../../do
 import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import { sessionBounds } from '../../domain/sessions/sessions.js';
 import { seedAccessToken } from '../../domain/tokens/access-token.js';
+import { effectiveDetails, requireNarrowed } from '../../domain/tokens/authorization-details.js';
 import { saysOfUser } from '../../domain/tokens/id-token.js';
+import { mintRefreshToken } from '../../domain/tokens/refresh-token.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
 import { droppedScopes, kindOfToken, notLetIn, registeredName, effectiveScope, effectiveTarget } from '../../domain/tokens/target.js';
 import { pollDeviceCode, type PolledDeviceCode } from '../../db/tables/device_codes.js';
@@ -13,7 +15,7 @@ import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { cibaGrantType, deviceCodeGrantType } from '../../lib/grant-types.js';
 import type { RefusalRule } from '../../lib/refusal-rules.js';
-import { randomToken, uuidv7 } from '../../lib/random.js';
+import { uuidv7 } from '../../lib/random.js';
 import { boundTo, refreshTokenEnds } from './authorization_code.js';
 import type { GrantedTokens } from './grant.js';
 import { requireSameOrganization } from './same-organization.js';
@@ -63,6 +65,7 @@ export type AnsweredParams = {
   readonly presented: string;
   readonly resource: string | undefined;
   readonly organization: string | undefined;
+  readonly authorization_details: string | undefined;
 };
 
 /** The tokens that a person's yes elsewhere gives. One statement, and once, with the tokens, a second one that spends the code. @throws {OAuthError} */
@@ -82,8 +85,10 @@ export async function tokensOfAnswer(
   await requireSameOrganization(ctx, code.organization_id, params.organization);
   const { target, format, lifetime, audience } = await kindOf(ctx, client, code, params.resource);
   requireBound(ctx, target && target.resource, proof);
+  const allowed = effectiveDetails(client, target && target.resource, code.authorization_details, code.answered_at?.getTime() ?? 0);
+  const authorization_details = requireNarrowed(params.authorization_details, allowed);
   const seed = seedAccessToken(ctx);
-  const refresh_token = client.grant_types.includes('refresh_token') ? randomToken('rt_') : null;
+  const refresh = client.grant_types.includes('refresh_token') ? mintRefreshToken(ctx) : null;
   const redeemed = await redeemDeviceCode(ctx.scope, {
     digest: presented,
     client_id: client.id,
@@ -93,7 +98,8 @@ export async function tokensOfAnswer(
     access_token_digest: seed.digest,
     access_token_lifetime: lifetime,
     audience,
-    refresh_token_digest: refresh_token === null ? null : digest(refresh_token),
+    authorization_details,
+    refresh,
     ...refreshTokenEnds(ctx, client, now),
     with_user: saysOfUser(client),
     event_id: uuidv7(now.getTime()),
@@ -107,7 +113,7 @@ export async function tokensOfAnswer(
   const scope = target ? effectiveScope(target, redeemed.scope, redeemed.permissions) : redeemed.scope;
   const dropped = target ? droppedScopes(target, { granted: redeemed.scope, scope, held: redeemed.permissions }) : undefined;
   const granted = { ...redeemed, claims: null, id_token_claims: null };
-  const issuance = { client, target, seed, format, lifetime, scope, issued_at: now, nonce: null, jkt };
+  const issuance = { client, target, seed, format, lifetime, scope, issued_at: now, nonce: null, jkt, authorization_details };
   const { access_token, id_token } = await signForPerson(ctx, granted, issuance);
-  return { access_token, expires_in: lifetime, scope, refresh_token, id_token, dropped };
+  return { access_token, expires_in: lifetime, scope, authorization_details, refresh_token: refresh && refresh.token, id_token, dropped };
 }

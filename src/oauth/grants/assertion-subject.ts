@@ -66,8 +66,8 @@ export async function ofRefreshToken(ctx: Context, client: Client, brought: Brou
   if (token.resource !== null && !target) throw notLetIn();
   requireBound(ctx, target && target.resource, proof);
   await requireSignInMet(ctx, client, token, target);
-  const { user_id, user, organization_id, acr, amr, auth_time, digest, rotated_at } = token;
-  const lasts = rotated_at === null && isOld(token, ctx.clock.now());
+  const { user_id, user, organization_id, acr, amr, auth_time, digest, replaced_at } = token;
+  const lasts = replaced_at === null && isOld(token, ctx.clock.now());
   const expires_at = lasts ? refreshTokenEnds(ctx, client, ctx.clock.now()).refresh_expires_at : null;
   return {
     user_id,

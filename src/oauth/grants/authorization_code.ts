@@ -14,10 +14,11 @@ import { OAuthError } from '../../errors.js';
 import { digest } from '../../lib/digest.js';
 import { codeChallengeOf, isCodeVerifier } from '../../lib/pkce.js';
 import type { RefusalRule } from '../../lib/refusal-rules.js';
-import { randomToken, uuidv7 } from '../../lib/random.js';
+import { uuidv7 } from '../../lib/random.js';
 import { detailsOf, narrowedDetails } from '../../domain/tokens/authorization-details.js';
 import { detailsParam, grant, optional, required } from './grant.js';
 import { organizationParam } from './same-organization.js';
+import { mintRefreshToken } from '../../domain/tokens/refresh-token.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
 import { notLetIn, registeredName, effectiveScope, effectiveTarget, droppedScopes } from '../../domain/tokens/target.js';
 
@@ -87,7 +88,7 @@ export const authorization_code = grant({
   async handle(ctx, client, { code, redirect_uri, code_verifier, resource, organization, authorization_details: asked }, origin, proof) {
     const now = ctx.clock.now();
     const seed = seedAccessToken(ctx);
-    const refresh_token = client.grant_types.includes('refresh_token') ? randomToken('rt_') : null;
+    const refresh = client.grant_types.includes('refresh_token') ? mintRefreshToken(ctx) : null;
     const redeemed = await redeemAuthorizationCode(ctx.scope, {
       digest: digest(code),
       client_id: client.id,
@@ -100,7 +101,7 @@ export const authorization_code = grant({
       session_bounds: sessionBounds(ctx),
       jti: seed.jti,
       access_token_digest: seed.digest,
-      refresh_token_digest: refresh_token === null ? null : digest(refresh_token),
+      refresh,
       ...refreshTokenEnds(ctx, client, now),
       with_user: saysOfUser(client),
       event_id: uuidv7(now.getTime()),
@@ -133,6 +134,14 @@ export const authorization_code = grant({
       jkt: proof && proof.jkt,
       authorization_details,
     });
-    return { access_token, expires_in: redeemed.access_token_lifetime, scope, authorization_details, refresh_token, id_token, dropped };
+    return {
+      access_token,
+      expires_in: redeemed.access_token_lifetime,
+      scope,
+      authorization_details,
+      refresh_token: refresh && refresh.token,
+      id_token,
+      dropped,
+    };
   },
 });

@@ -76,7 +76,7 @@ export async function decideAssertion(
   requested: string | undefined,
 ): Promise<DecidedAssertion> {
   const { server, audience, resource } = target;
-  const policy = policyOf(ctx, subject, await fittingGrants(ctx, client, target, subject.user_id));
+  const policy = policyOf(ctx, subject, await fittingGrants(ctx, client, target, subject));
   const scope = scopeOf(policy, requested);
   const client_id = policy.external_client_id ?? (client.origin === 'metadata_document' ? client.id : null);
   if (client_id === null) throw noOutboundTarget();

@@ -13,7 +13,7 @@ import { tokenIssuedSubscribers } from '../../domain/events/emit.js';
 import type { Origin } from '../../domain/origin.js';
 import type { AuthenticationContext } from '../../domain/proofs/classes.js';
 import { accessTokenValue, seedAccessToken } from '../../domain/tokens/access-token.js';
-import { agentAct } from '../../domain/tokens/agent-claims.js';
+import { redeemedAct } from '../../domain/tokens/agent-claims.js';
 import { requireOrganizationClaims } from '../../domain/tokens/organization-claims.js';
 import { isHeldOnly, shownPermissions } from '../../domain/tokens/target.js';
 import { OAuthError } from '../../errors.js';
@@ -126,6 +126,8 @@ async function store(ctx: Context, judged: Judged, seed: ReturnType<typeof seedA
     auth_time: signIn.auth_time_known ? signIn.auth_time : null,
     issued_at,
     lifetime: resource.access_token_lifetime,
+    // An agent's own alone follows from the client and the API.
+    act: read.act && redeemedAct(client, resource, read.act),
     jkt: proof && proof.jkt,
     proof: proof && proof.use,
     subscribers: await tokenIssuedSubscribers(ctx),
@@ -162,7 +164,7 @@ async function sign(
     issued_at,
     grant_id,
     permissions,
-    act: agentAct(client, resource),
+    act: redeemedAct(client, resource, read.act),
     jkt: proof && proof.jkt,
     organization: await requireOrganizationClaims(ctx, organization_id),
     auth_time: signIn.auth_time_known ? signIn.auth_time : null,

@@ -9,9 +9,9 @@ import { seedAccessToken } from '../../domain/tokens/access-token.js';
 import { factorsRequired } from '../../domain/sign-ins/session-step.js';
 import { saysOfUser } from '../../domain/tokens/id-token.js';
 import { endReusedGrant } from '../../domain/tokens/revoke.js';
-import { findRefreshToken, useRefreshToken, type RefreshTokenProblem, type RefreshTokenState } from '../../db/tables/refresh_tokens.js';
+import type { RefreshTokenProblem, RefreshTokenState } from '../../db/tables/refresh_tokens.js';
+import { retryMs, useRefreshToken, type RefreshTokenOfRow } from '../../db/tables/refreshes.js';
 import { OAuthError } from '../../errors.js';
-import { digest } from '../../lib/digest.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { RefusalRule } from '../../lib/refusal-rules.js';
 import { formatScope, isSubset, parseScope } from '../../lib/scope-set.js';
@@ -20,21 +20,20 @@ import { requireSignInMet } from './refresh-requirement.js';
 import { detailsOf, requireNarrowed } from '../../domain/tokens/authorization-details.js';
 import { detailsParam, grant, optional, required } from './grant.js';
 import { organizationParam, requireSameOrganization } from './same-organization.js';
+import {
+  findPresented,
+  rowOfSuccessor,
+  successorOf,
+  successorsOf,
+  type MintedRefreshToken,
+  type PresentedRefreshToken,
+} from '../../domain/tokens/refresh-token.js';
 import { isOfRecord } from '../../domain/tokens/of-record.js';
 import { signForPerson } from '../../domain/tokens/person-tokens.js';
 import { kindOfToken, notLetIn, registeredName, effectiveScope, effectiveTarget, droppedScopes } from '../../domain/tokens/target.js';
 
-/** A rotated token still answers with its successor for this long: retries after a lost answer, and several tabs. */
-const toleranceMs = 30_000;
 /** A confidential client's token is rotated, or is given a longer life, once this share of its life is over. */
 const rotationShare = 0.7;
-
-/**
- * The successor of a token. It follows from the token and a key that only the service has, so that a retry is given the same one
- * although nothing but digests is stored. First what follows now, then what would have followed under each earlier SECRET_KEY.
- */
-const successorsOf = (ctx: Context, token: string): readonly string[] =>
-  ctx.crypto.sealer.digests('refresh successor', token).map((one) => `rt_${one.toString('base64url')}`);
 
 const problems: Record<RefreshTokenProblem, readonly [description: string, rule: RefusalRule]> = {
   revoked: ['the refresh token was revoked', 'refresh_token_not_usable'],
@@ -61,12 +60,8 @@ export async function requireUsable(
   ctx: Context,
   client: Client,
   { presented, proof, origin, with_user = saysOfUser(client) }: Presented,
-): Promise<RefreshTokenState> {
-  const bounds = sessionBounds(ctx);
-  const token = await findRefreshToken(ctx.scope, digest(presented), bounds, {
-    with_user,
-    factors: factorsRequired(ctx),
-  });
+): Promise<PresentedRefreshToken> {
+  const token = await findPresented(ctx, presented, sessionBounds(ctx), { with_user, factors: factorsRequired(ctx) });
   if (!token) throw OAuthError.invalid_grant('the refresh token is unknown, expired or revoked').by('refresh_token_not_usable');
   if (token.client_id !== client.id)
     throw OAuthError.invalid_grant('the refresh token was issued to another client').by('of_another_client');
@@ -74,7 +69,7 @@ export async function requireUsable(
     throw OAuthError.invalid_grant('the refresh token is bound to a key: it takes its DPoP proof').by('proof_failed');
   if (token.problem !== null) throw problemRefusal(token.problem);
   if (!isOfRecord(client, token.issued_at.getTime())) throw problemRefusal('revoked');
-  if (token.rotated_at !== null && bounds.now.getTime() - token.rotated_at.getTime() > toleranceMs) {
+  if (token.replaced_at !== null && ctx.clock.now().getTime() - token.replaced_at.getTime() > retryMs) {
     const { grant_id, user_id, session_id } = token;
     await endReusedGrant(ctx, 'refresh_token.reused', { client, grant_id, user_id, session_id, origin: origin() });
     throw OAuthError.invalid_grant('the refresh token was used before; all tokens of this sign-in are revoked').by('refresh_token_reused');
@@ -94,17 +89,29 @@ export function isOld(token: RefreshTokenState, now: Date): boolean {
 const mustRotate = (client: Client, token: RefreshTokenState, now: Date): boolean =>
   !isFapi2(client) && (client.token_endpoint_auth_method === 'none' || isOld(token, now));
 
-/**
- * Whether the token is rotated, what follows it (itself when not), and, of one that was rotated before, what may have followed then. `lasts`: it stays, and
- * is good for as long as a successor would be.
- */
-function succession(ctx: Context, client: Client, token: RefreshTokenState, presented: string) {
+/** What using the token does to its row: it is rotated, is good for as long as a successor would be, or stays as it is. */
+function succession(ctx: Context, client: Client, token: PresentedRefreshToken, presented: string) {
   const now = ctx.clock.now();
-  const rotate = token.rotated_at !== null || mustRotate(client, token, now);
-  const successors = rotate ? successorsOf(ctx, presented) : [presented];
-  const lasts = !rotate && isOld(token, now);
-  return { rotate, lasts, successor: successors[0] ?? presented, candidates: token.rotated_at === null ? [] : successors };
+  const isNewest = token.replaced_at === null;
+  const rotates = isNewest && mustRotate(client, token, now);
+  const id = rowOfSuccessor(token);
+  const known_successors = isNewest ? [] : successorsOf(ctx, token, presented);
+  return {
+    row: id === null ? { digest: token.digest, known_successors } : { id, generation: token.presented_generation },
+    successor: rotates ? successorOf(ctx, token, presented) : null,
+    next_expires_at: rotates || (isNewest && isOld(token, now)) ? refreshTokenEnds(ctx, client, now).refresh_expires_at : null,
+  };
 }
+
+/** The refresh token that the client has from now on: of what may follow the one that was stored, with whichever key it was made. */
+function answered(ctx: Context, token: PresentedRefreshToken, presented: string, { successor, stored }: Answered): string {
+  if (token.replaced_at === null && !successor) return presented;
+  if (successor && stored?.digest.equals(successor.digest)) return successor.token;
+  const all = successorsOf(ctx, token, presented);
+  return (all.find(({ id, digest }) => stored?.digest.equals(digest) || (id !== null && id === stored?.id)) ?? all[0]).token;
+}
+
+type Answered = { readonly successor: MintedRefreshToken | null; readonly stored: RefreshTokenOfRow | null };
 
 /** The scope of the new access token: what was granted, or less (RFC 6749 6). */
 function scopeOf(token: RefreshTokenState, scope: string | undefined): string {
@@ -143,13 +150,10 @@ export const refresh_token = grant({
     const authorization_details = requireNarrowed(params.authorization_details, detailsOf(client, target, token));
     const seed = seedAccessToken(ctx);
     const { format, lifetime, audience } = kindOfToken(ctx, client, target && target.resource);
-    const { rotate, lasts, successor, candidates } = succession(ctx, client, token, presented);
+    const use = succession(ctx, client, token, presented);
     const used = await useRefreshToken(ctx.scope, {
-      digest: token.digest,
+      ...use,
       now,
-      successor_digest: rotate ? digest(successor) : null,
-      known_successors: candidates.map(digest),
-      next_expires_at: rotate || lasts ? refreshTokenEnds(ctx, client, now).refresh_expires_at : null,
       jti: seed.jti,
       access_token_format: format,
       access_token_digest: seed.digest,
@@ -176,7 +180,7 @@ export const refresh_token = grant({
       jkt: proof && proof.jkt,
       authorization_details,
     });
-    const answered = candidates.find((one) => used.stored_successor?.equals(digest(one))) ?? successor;
-    return { access_token, expires_in: lifetime, scope, authorization_details, refresh_token: answered, id_token, dropped };
+    const refresh_token = answered(ctx, token, presented, { ...use, ...used });
+    return { access_token, expires_in: lifetime, scope, authorization_details, refresh_token, id_token, dropped };
   },
 });

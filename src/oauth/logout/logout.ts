@@ -4,7 +4,7 @@ import type { BrowserSession } from '../../domain/sessions/sessions.js';
 import { PageError } from '../../errors.js';
 import { signInSession } from '../../http/auth/browser-session.js';
 import { signOut } from '../../http/auth/claimant.js';
-import { csrf, csrfToken } from '../../http/auth/csrf.js';
+import { csrf, formPage } from '../../http/auth/csrf.js';
 import { isForeignPost, queryOf } from '../../http/request/form.js';
 import { basePage, formActionSource } from '../../http/pages/pages.js';
 import type { Web } from '../../http/web.js';
@@ -63,11 +63,7 @@ function confirm(web: Web, req: Request, res: Response, request: LogoutRequest, 
   const { client, redirect_uri } = request;
   const name = [session.user_first_name, session.user_last_name].filter(Boolean).join(' ');
   req.branded_for = client;
-  const base = basePage(environment, {
-    title: wordsOf(req).t('logout.title_asking'),
-    request_id: req.request_id,
-    csrf_token: csrfToken(req, res),
-  });
+  const base = formPage(req, res, wordsOf(req).t('logout.title_asking'));
   const sealed = sealer.sealText(JSON.stringify(destinationOf(request)), `${aad} ${environment.id}`);
   web.renderPage(
     res,
@@ -108,7 +104,7 @@ export function endSession(web: Web) {
 
 /** Middleware: `csrf` for signed-in browsers; a second click, or one after a sign-out in another tab, passes without a token. */
 export async function csrfWhileSignedIn(req: Request, res: Response, next: NextFunction): Promise<void> {
-  if (req.session === null) return next();
+  if (signInSession(req) === null) return next();
   await csrf(req, res, next);
 }
 

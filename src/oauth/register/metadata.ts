@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { clientSigningAlgorithms, publicKeySet } from '../../domain/clients/key-set.js';
-import { decidedGuards } from '../../domain/clients/ceiling.js';
+import { underDecided } from '../../domain/clients/ceiling.js';
 import { underFapi2 } from '../../domain/clients/fapi2.js';
 import { clientProblems } from '../../domain/clients/rules.js';
 import { withoutSaml } from '../../domain/clients/saml.js';
@@ -166,7 +166,7 @@ export function readClient(
   before: ClientRow | null = null,
 ): ReturnType<typeof clientColumns> {
   const metadata = clientColumns(readClientMetadata(body as Record<string, unknown>, policy), allowedGrants);
-  const columns = before ? { ...underFapi2(metadata, before), ...decidedGuards(before) } : metadata;
+  const columns = before ? underDecided(underFapi2(metadata, before), before) : metadata;
   const { profile, require_signed_request_object } = before ?? undecided;
   const [problem] = clientProblems(
     { ...withoutSaml, ...columns, profile, require_signed_request_object },

@@ -132,6 +132,6 @@ export function mailQueue(deps: MailDeps): Queue<RowJob<MailRow>, Sending> {
 }
 
 /** Sends mail until stopped: woken at commit, else looking once a second. */
-export function startMailLoop(deps: MailDeps): Loop {
+export function startMailLoop(deps: Deps): Loop {
   return startQueueLoop(mailQueue(deps), deps);
 }

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startLoop, type Loop } from '../../platform/loop.js';
 import { createAttempts } from './attempts.js';
 import type { Deps } from '../../domain/context.js';
-import { createClaiming, type QueueDeps } from './claiming.js';
+import { isKnownHeld, rememberHeld } from '../../domain/environments/environments.js';
+import { createClaiming } from './claiming.js';
 import { needsJobs, type Destination } from './destination.js';
 import { createDestinations } from './destinations.js';
 import { createDueFinder } from './due-finder.js';
@@ -18,7 +19,14 @@ export type QueueLoop = Loop & {
   drained(): Promise<void>;
 };
 
-type LoopDeps = QueueDeps & Pick<Deps, 'tracer'>;
+/** What was claimed before its environment was held goes back unworked. */
+const passingBy = <J extends Job, Result extends AttemptOutcome>(queue: Queue<J, Result>, deps: Deps): Queue<J, Result> => ({
+  ...queue,
+  async attempt(job, signal) {
+    if (isKnownHeld(deps, job.destination.environment_id)) throw new Error('its environment is held');
+    return queue.attempt(job, signal);
+  },
+});
 
 /**
  * Works a queue off: looks for destinations that have something due, claims for them in fair shares, works on a few jobs of each at once,
@@ -26,7 +34,8 @@ type LoopDeps = QueueDeps & Pick<Deps, 'tracer'>;
  *
  * `stop` gives back what hasn't been started, lets what is in flight finish for the queue's `stopMs`, and then gives that back too.
  */
-export function startQueueLoop<J extends Job, Result extends AttemptOutcome>(queue: Queue<J, Result>, deps: LoopDeps): QueueLoop {
+export function startQueueLoop<J extends Job, Result extends AttemptOutcome>(given: Queue<J, Result>, deps: Deps): QueueLoop {
+  const queue = passingBy(given, deps);
   const { logger, tracer } = deps;
   const destinations = createDestinations<J>(queue.limits.inFlightPerDestination);
   const dueFinder = createDueFinder(queue, destinations);
@@ -48,6 +57,7 @@ export function startQueueLoop<J extends Job, Result extends AttemptOutcome>(que
     pauseMs: queue.limits.pollMs,
     logger,
     async pass() {
+      await rememberHeld(deps);
       await dueFinder.search();
       attempts.start(destinations.all());
       const claimed = await claim(recorder.pending());

@@ -1,3 +1,4 @@
+import { listHeldEnvironments } from '../../db/cells/held.js';
 import { randomUUID } from 'node:crypto';
 import type { Deps } from '../../domain/context.js';
 import type { DueDestination } from '../../db/queue-rows.js';
@@ -103,6 +104,8 @@ function webhookQueue(deps: Deps): Queue<WebhookJob, Attempt> {
     async tidy() {
       await sweepRemoved(knex);
       metrics.outboxAge.set({ queue: 'webhook' }, await oldestDueSeconds(knex));
+      metrics.environmentHeld.reset();
+      for (const { slug, seconds } of await listHeldEnvironments(knex)) metrics.environmentHeld.set({ environment: slug }, seconds);
     },
     fullScan: createFullScan(knex),
     nextDueIn: () => millisecondsToNextDue(knex),

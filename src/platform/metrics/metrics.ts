@@ -3,63 +3,10 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from './pr
 import { traceMetrics } from './trace-metrics.js';
 import type { QueueState } from './queue-state.js';
 import { createFastHistogram, createFastCounter } from './fast-metrics.js';
+import { poolMetrics } from './pool-metrics.js';
 import { replicaMetrics } from './replica-metrics.js';
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
-export type PoolState = {
-  /** Connections of the pool that are in use. */
-  readonly used: number;
-  /** Callers that wait for a connection of the pool. */
-  readonly waiting: number;
-  /** The most connections that the pool opens (`DATABASE_POOL_MAX`). */
-  readonly max: number;
-  /** Seconds that the oldest short statement has waited for its answer on the connections beside the pool; 0 when none waits. */
-  readonly oldestWait: number;
-  /** Names of short statements that are slow or locked, and kept apart from the others. */
-  readonly isolated: readonly string[];
-};
-
-function poolMetrics(registers: Registry[]) {
-  let pool: (() => PoolState) | null = null;
-  const connections = (name: string, help: string, of: 'used' | 'waiting' | 'max') =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(pool?.()[of] ?? 0);
-      },
-    });
-  return {
-    watchPool(state: () => PoolState): void {
-      pool = state;
-    },
-    poolInUse: connections('database_connections_in_use', 'Connections of the pool that are taken.', 'used'),
-    poolWaiting: connections('database_connections_awaited', 'Requests that wait for a connection of the pool.', 'waiting'),
-    oldestWait: new Gauge({
-      name: 'database_statements_oldest_wait_seconds',
-      help: 'How long the oldest short statement has waited for the connection that it shares.',
-      aggregator: 'max',
-      registers,
-      collect() {
-        this.set(pool?.().oldestWait ?? 0);
-      },
-    }),
-    statementsIsolated: new Gauge({
-      name: 'database_statement_isolated',
-      help: '1 for each short statement that is slow or waits for a lock, and runs isolated from the others.',
-      labelNames: ['statement'],
-      aggregator: 'max',
-      registers,
-      collect() {
-        this.reset();
-        for (const statement of pool?.().isolated ?? []) this.set({ statement }, 1);
-      },
-    }),
-    poolMax: connections('database_connections_max', 'Connections that the pool may open (DATABASE_POOL_MAX).', 'max'),
-  };
-}
 
 function queueMetrics(registers: Registry[]) {
   const watched: (() => readonly QueueState[])[] = [];
@@ -156,6 +103,13 @@ function securityEventMetrics(registers: Registry[]) {
       name: 'signal_stream_lag_seconds',
       help: 'How long the oldest signal that waits for a stream has waited.',
       labelNames: ['signal_stream_id'],
+      aggregator: 'max',
+      registers,
+    }),
+    environmentHeld: new Gauge({
+      name: 'environment_held',
+      help: 'For how many seconds an environment that moves to another cell has been held, by its slug.',
+      labelNames: ['environment'],
       aggregator: 'max',
       registers,
     }),

@@ -15,7 +15,6 @@ export class CliError extends Error {
   constructor(
     message: string,
     readonly status: number | null = null,
-    /** What the service says, one by one. */
     readonly errors: readonly ServiceError[] = [],
     readonly exit: number = exits.refused,
   ) {

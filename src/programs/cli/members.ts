@@ -49,7 +49,6 @@ const notes = (one: CommandMember, required: boolean): string =>
     .filter(Boolean)
     .join(' '); // prettier-ignore
 
-/** The option for an attribute, or a member of `meta`. */
 export function memberOption(member: CommandMember): Option {
   const { name, type, values, nullable } = member;
   const option = new Option(`${optionName(name)} ${placeholders[type]}`, notes(member, member.required === true));
@@ -71,7 +70,6 @@ type Values = Readonly<Record<string, unknown>>;
 
 const flags = new Map<unknown, unknown>([['true', true], ['false', false], ['null', null]]); // prettier-ignore
 
-/** What was given of these members, by their names. */
 export function givenValues(members: readonly CommandMember[], given: Values): Record<string, unknown> {
   const pairs = members.flatMap((member): [string, unknown][] => {
     const value = given[memberOption({ ...member, values: [] }).attributeName()];

@@ -31,10 +31,11 @@ export function commandsOnDemand(): Readonly<Record<string, OnDemand>> {
     const collection = collections.find(({ path }) => path === name);
     const called = calls.filter(({ words }) => words[0] === name);
     const load = async (): Promise<Add> => {
-      const { addCall, addCollection } = await import('./collections.js');
+      const [{ addCall, addCollection }, { addCells }] = await Promise.all([import('./collections.js'), import('./cells.js')]);
       return (command, shell) => {
         if (collection) addCollection(command, collection, shell, collections);
         for (const call of called) addCall(command, call, shell);
+        if (name === 'environments') addCells(command, shell);
       };
     };
     return [name, { description: collection?.description ?? called[0]?.summary ?? '', load }];

@@ -11,7 +11,6 @@ const textOf = (value: unknown): string =>
 
 const cell = (value: unknown): string => shortened(textOf(value), widest);
 
-/** What a record says, with the ids that it names. */
 function rowsOf({ id, attributes, relationships = {} }: ApiRecord): string[][] {
   const linked = Object.entries(relationships).flatMap(([name, { data }]) =>
     data === undefined

@@ -5,7 +5,6 @@ import { one } from './shell.js';
 /** Bytes of a part: short enough for a slow line, as each request has to arrive within seconds. */
 const partBytes = 2 * 1024 * 1024;
 
-/** A file to be sent in parts. */
 export type SentFile = { readonly size: number; readonly isCompressed: boolean; part(start: number): Promise<Buffer> };
 
 const isGzip = (begin: Buffer) => begin[0] === 0x1f && begin[1] === 0x8b;

@@ -66,7 +66,6 @@ export async function authorize(
   return code === null ? null : { code, verifier, user };
 }
 
-/** Redeems a code. */
 export function redeem(
   world: World,
   replica: ReplicaName,
@@ -87,7 +86,6 @@ export function redeem(
   );
 }
 
-/** Asks userinfo with a token of the person's. */
 export function userinfo(world: World, replica: ReplicaName, token: string, family: string, user: string): Promise<Recorded<Answer>> {
   return world.recorder.record(
     { kind: 'userinfo', replica },

@@ -36,7 +36,6 @@ async function write(name: string, { privateKey, certificate }: SamlKeyPair): Pr
   return written;
 }
 
-/** What a program prints. */
 const ask = (program: string, { key, certificate }: Written, request: Record<string, unknown>): Promise<string> =>
   new Promise((resolve, reject) => {
     const python = spawn(join(directory, '.venv/bin/python'), [join(import.meta.dirname, program)]);

@@ -1,21 +1,19 @@
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sharedDatabase } from '../../support/shared-service.js';
 import { tryAdvisoryLock } from '../../../src/db/connection/advisory-lock.js';
 import { createKnex } from '../../../src/db/connection/knex.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 
-let database: TestDatabase;
 let knex: Knex;
 let other: Knex;
 
+const database = sharedDatabase();
 beforeAll(async () => {
-  database = await createTestDatabase();
   [knex, other] = [createKnex({ url: database.url, poolMax: 2 }), createKnex({ url: database.url, poolMax: 2 })];
 });
 
 afterAll(async () => {
   await Promise.all([knex?.destroy(), other?.destroy()]);
-  await database?.drop();
 });
 
 test('works under locks of several names leave a small pool a connection to do them with', async () => {

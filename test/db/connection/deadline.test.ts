@@ -1,28 +1,26 @@
 // What work with a deadline gets from the database, and what it is told of a call that failed.
 import type { Knex } from 'knex';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { sharedService } from '../../support/shared-service.js';
 import { Ambiguous, Conflict, Dangling, Duplicate, Unavailable, Unstorable } from '../../../src/db/connection/failures.js';
 import { createKnex, poolState } from '../../../src/db/connection/knex.js';
 import { createScope, run, type Scope } from '../../../src/db/scope.js';
 import { createContext, transaction, type Context } from '../../../src/domain/context.js';
 import { deadlineIn, type Deadline } from '../../../src/lib/deadline.js';
-import { startTestService, type TestService } from '../../support/service.js';
 import { startDatabaseProxy, type DatabaseProxy } from '../../support/database-proxy.js';
 
-let service: TestService;
 let proxy: DatabaseProxy;
 let knex: Knex;
 let base: Context;
 
+const service = sharedService();
 beforeAll(async () => {
-  service = await startTestService();
   proxy = await startDatabaseProxy(service.databaseUrl);
   base = await service.context();
   await base.db.knex.raw('create table things (id integer primary key, name text unique, parent integer references things)');
 });
 afterAll(async () => {
   proxy.close();
-  await service.stop();
 });
 afterEach(async () => {
   proxy.pass();

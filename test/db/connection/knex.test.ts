@@ -1,21 +1,17 @@
 import type { Knex } from 'knex';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
+import { sharedDatabase } from '../../support/shared-service.js';
 import { Ambiguous, DatabaseFailure, Unavailable } from '../../../src/db/connection/failures.js';
 import { createKnex } from '../../../src/db/connection/knex.js';
 import { createScope, run } from '../../../src/db/scope.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 import { startDatabaseProxy } from '../../support/database-proxy.js';
 
-let database: TestDatabase;
 const pools: Knex[] = [];
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
+const database = sharedDatabase();
 
 afterAll(async () => {
   await Promise.all(pools.map((knex) => knex.destroy()));
-  await database.drop();
 });
 
 function pool(options: { url?: string; poolMax?: number; unlimited?: boolean } = {}): Knex {

@@ -3,24 +3,23 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { sharedDatabase } from '../../support/shared-service.js';
 import { createKnex } from '../../../src/db/connection/knex.js';
 import { Notifier, type Notification } from '../../../src/db/connection/notifier.js';
 import { createMetrics } from '../../../src/platform/metrics/metrics.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 
 const { notifications } = createMetrics();
 const notifier = new Notifier(notifications);
 const waiting: ((error?: Error) => void)[] = [];
 const heard: string[] = [];
 const sent: string[][] = [];
-let database: TestDatabase;
 let knex: ReturnType<typeof createKnex>;
 
 const ask = (payload: string) => `select notify_after_commit('cache', '${payload}')`;
 const textOf = ({ channel, payload }: Notification) => `${channel} ${payload}`;
 
+const database = sharedDatabase();
 beforeAll(async () => {
-  database = await createTestDatabase();
   knex = createKnex({ url: database.url, poolMax: 2, notifier });
   notifier.connect({
     heard: (one) => void heard.push(textOf(one)),
@@ -37,7 +36,6 @@ beforeEach(() => {
 afterAll(async () => {
   notifier.connect(null);
   await knex?.destroy();
-  await database?.drop();
 });
 
 /** Ends the send that is under way, once there is one. */

@@ -5,17 +5,16 @@ import { join } from 'node:path';
 import type { Knex } from 'knex';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { sharedDatabase } from '../../support/shared-service.js';
 import { Ambiguous, Unavailable } from '../../../src/db/connection/failures.js';
 import { startEmbeddedPostgres } from '../../../src/db/postgres/embedded/embedded-postgres.js';
 import { createKnex, databaseQueues } from '../../../src/db/connection/knex.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 
-let database: TestDatabase;
 let holder: Knex;
 const closing: (() => Promise<unknown>)[] = [];
 
+const database = sharedDatabase();
 beforeAll(async () => {
-  database = await createTestDatabase();
   holder = createKnex({ url: database.url, poolMax: 1 });
   await holder.raw('create table locked (id int)');
   await holder.raw('create table free (id int)');
@@ -25,7 +24,6 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await holder?.destroy();
-  await database?.drop();
 });
 
 test.each([true, false])(

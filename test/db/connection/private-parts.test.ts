@@ -3,10 +3,10 @@ import type { Socket } from 'node:net';
 import type { Knex } from 'knex';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sharedDatabase } from '../../support/shared-service.js';
 import { Ambiguous } from '../../../src/db/connection/failures.js';
 import { createKnex, poolState, spending } from '../../../src/db/connection/knex.js';
 import { noDeadline } from '../../../src/lib/deadline.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 
 type Connection = pg.Client & {
   __knex__disposed?: unknown;
@@ -25,17 +25,15 @@ type Dialect = {
   readonly config: { readonly connection: { readonly connectionString: string } };
 };
 
-let database: TestDatabase;
 let knex: Knex;
 const dialect = () => knex.client as Dialect;
 
+const database = sharedDatabase();
 beforeAll(async () => {
-  database = await createTestDatabase();
   knex = createKnex({ url: database.url, poolMax: 1 });
 });
 afterAll(async () => {
   await knex?.destroy();
-  await database?.drop();
 });
 
 test('Knex opens connections with the class that its dialect names as the driver, and keeps the address', async () => {

@@ -1,9 +1,10 @@
 // What the first lines of a migration say of it is what it does: each is run on a database, and the server is asked what it holds.
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sharedDatabase } from '../../support/shared-service.js';
 import { migrationNames, readMigration } from '../../../src/db/migrations/migrate.js';
 import { readHeader, type TableLock } from '../../../src/db/migrations/migration-plan.js';
-import { createEmptyDatabase, type TestDatabase } from '../../support/database.js';
+import { createEmptyDatabase } from '../../support/database.js';
 
 /** The line after `-- locks:` for these locks. */
 const lockText = (locks: readonly TableLock[]): string =>
@@ -47,18 +48,16 @@ async function measure(client: pg.Client, sql: string): Promise<TableLock[]> {
   });
 }
 
-let database: TestDatabase;
 let client: pg.Client;
 
+const database = sharedDatabase(createEmptyDatabase);
 beforeAll(async () => {
-  database = await createEmptyDatabase();
   client = new pg.Client({ connectionString: database.url });
   await client.connect();
 });
 
 afterAll(async () => {
   await client.end();
-  await database.drop();
 });
 
 test('what each migration says of its phase and its locks is so (specification 15.8.2)', async () => {

@@ -1,21 +1,19 @@
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sharedDatabase } from '../../support/shared-service.js';
 import { readConfig } from '../../../src/config.js';
 import { createKnex } from '../../../src/db/connection/knex.js';
 import { expiringTables } from '../../../src/db/tables/expiring.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 
-let database: TestDatabase;
 let knex: Knex;
 
+const database = sharedDatabase();
 beforeAll(async () => {
-  database = await createTestDatabase();
   knex = createKnex({ url: database.url, poolMax: 1 });
 });
 
 afterAll(async () => {
   await knex?.destroy();
-  await database?.drop();
 });
 
 /** They grow with people, and nothing in them expires. */

@@ -1,16 +1,16 @@
 import type { Knex } from 'knex';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sharedDatabase } from '../../support/shared-service.js';
 import { createKnex } from '../../../src/db/connection/knex.js';
 import { startStatistics } from '../../../src/jobs/janitor.js';
 import { silentLogger } from '../../../src/platform/log/logger.js';
 import { analyzeGrownTables } from '../../../src/db/postgres/statistics.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
+import { createTestDatabase } from '../../support/database.js';
 
-let database: TestDatabase;
 let knex: Knex;
 
+const database = sharedDatabase(() => createTestDatabase({ isNew: true }));
 beforeAll(async () => {
-  database = await createTestDatabase({ isNew: true });
   knex = createKnex({ url: database.url, poolMax: 2 });
   // Autovacuum would look at the table at a moment of its own.
   await knex.raw('alter table revocations set (autovacuum_enabled = false)');
@@ -18,7 +18,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await knex?.destroy();
-  await database?.drop();
 });
 
 const environment_id = '00000000-0000-7000-8000-000000000001';

@@ -290,6 +290,32 @@ describe('work in the background', () => {
     await ends(null);
   });
 
+  test('an environment that is held for long, and an address that another cell answers for', async () => {
+    const other = await addEnvironment(ctx, 'acme');
+    const hold = (seconds: number | null) =>
+      sql(`update environments set held_at = now() - make_interval(secs => ${seconds}) where slug = 'acme'`);
+    await hold(50);
+    expect(await says('cells')).toEqual(well('cells'));
+    await hold(75);
+    expect(await says('cells')).toMatchObject([{ level: 'problem', subject: 'environments/acme', fix: null }]);
+    await hold(null);
+    const proxy = createHttpServer((req, res) => res.writeHead(req.headers.host?.startsWith('acme.') ? 421 : 200).end());
+    cleanups.push(() => proxy.close());
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const baseHost = `localhost:${(proxy.address() as AddressInfo).port}`;
+    const config = { cell: 'north', baseUrl: `http://${baseHost}`, baseHost };
+    expect(await says('cells', { config })).toEqual([
+      {
+        level: 'problem',
+        finding: `http://acme.${baseHost} is answered by another cell than north, where environment ${other.environment.slug} is.`,
+        fix: null,
+        look: `curl -sSv http://acme.${baseHost}/.well-known/openid-configuration`,
+        subject: 'environments/acme',
+      },
+    ]);
+    expect(await says('cells', { config: { ...config, cell: null } })).toEqual(well('cells'));
+  });
+
   test('releases that are mixed for long, addresses that differ, and a Node.js that is too old', async () => {
     const versions = (node: string) => says('versions', { node });
     await running({ release: '1.0.0' });

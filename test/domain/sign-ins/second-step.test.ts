@@ -1,6 +1,7 @@
 // Second steps: what is right, what is counted, and what is never taken twice.
 import { TOTP } from 'otpauth';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { sharedDatabase } from '../../support/shared-service.js';
 import { randomBytes } from 'node:crypto';
 import { transaction, type Context } from '../../../src/domain/context.js';
 import { activateTotpOf, makeRecoveryCodes, startTotp } from '../../../src/domain/authenticators/enrolment.js';
@@ -22,11 +23,9 @@ import type { Browser } from '../../../src/domain/sign-ins/browser-session.js';
 import type { SignInRow } from '../../../src/db/tables/sign_ins.js';
 import { findUser, type UserRow } from '../../../src/db/tables/users.js';
 import { addUser } from '../../support/data.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 import { spent } from '../../support/single-use.js';
 import { openContext } from '../../support/standalone.js';
 
-let database: TestDatabase;
 /** Two processes on one database. */
 const opened: { ctx: Context; close(): Promise<void> }[] = [];
 let ctx: Context;
@@ -34,8 +33,8 @@ let other: Context;
 let user: UserRow;
 let secret: string;
 
+const database = sharedDatabase();
 beforeAll(async () => {
-  database = await createTestDatabase();
   const key = randomBytes(32).toString('base64');
   opened.push(await openContext(database.url, key), await openContext(database.url, key));
   ctx = (opened[0] as { ctx: Context }).ctx;
@@ -43,7 +42,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const one of opened) await one.close();
-  await database.drop();
 });
 beforeEach(async () => {
   user = await addUser(ctx);

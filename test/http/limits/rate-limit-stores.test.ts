@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Knex } from 'knex';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test as always } from 'vitest';
+import { sharedDatabase } from '../../support/shared-service.js';
 import { createKnex } from '../../../src/db/connection/knex.js';
 import { deleteExpiredRateLimits } from '../../../src/db/tables/rate_limits.js';
 import { createRedisStore } from '../../../src/http/limits/rate-limit-redis.js';
@@ -20,13 +21,11 @@ import {
 } from '../../../src/http/limits/rate-limit-stores.js';
 import { createLimiter } from '../../../src/http/limits/rate-limiter.js';
 import { createAdjustableClock } from '../../../src/platform/clock.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 import { locate, needs } from '../../support/programs.js';
 
 const redisServer = locate('redis-server');
 const stores = new Map<string, RateLimitStore>();
 const clock = createAdjustableClock();
-let database: TestDatabase;
 let knex: Knex;
 let redis: ChildProcess | null = null;
 let directory: string | null = null;
@@ -44,8 +43,8 @@ const spawnRedis = (port: number) =>
     stdio: 'ignore',
   });
 
+const database = sharedDatabase();
 beforeAll(async () => {
-  database = await createTestDatabase();
   knex = createKnex({ url: database.url, poolMax: 5 });
   stores.set('postgres', createPostgresStore(knex, clock));
   stores.set('memory', createMemoryStore());
@@ -61,7 +60,6 @@ afterAll(async () => {
   redis?.kill('SIGKILL');
   if (directory) await rm(directory, { recursive: true, force: true });
   await knex.destroy();
-  await database.drop();
 });
 
 const newKey = () => randomBytes(32).toString('hex');

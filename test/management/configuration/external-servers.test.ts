@@ -1,15 +1,14 @@
 // External servers in configuration documents, with the grants that let clients have assertions for them.
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { applied, apply, exported, plan, problemsOf, told } from '../../support/configuration.js';
-import { link, manage, type Api, type Document } from '../../support/management.js';
-import { contextOf, sharedManagedService } from '../../support/shared-service.js';
+import { link, manage, type Document } from '../../support/management.js';
+import { contextOf, sharedManagedService, shared } from '../../support/shared-service.js';
 import type {} from '../../support/service.js';
 
 const service = sharedManagedService();
 const ctx = contextOf(service);
-let api: Api;
+const api = shared(() => manage(service.url));
 beforeAll(async () => {
-  api = await manage(service.url);
   await applied(api, { version: 1, clients: [client], roles: [{ name: 'clerk' }] });
 });
 beforeEach(async () => {

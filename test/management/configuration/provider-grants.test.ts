@@ -1,17 +1,14 @@
 // Grants for tokens at a connection's provider in configuration documents; owners of clients, which name a person, are in none.
-import { beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { addUser } from '../../support/data.js';
 import { applied, apply, exported, plan, problemsOf, told } from '../../support/configuration.js';
-import { link, manage, type Api, type Document } from '../../support/management.js';
-import { contextOf, sharedManagedService } from '../../support/shared-service.js';
+import { link, manage, type Document } from '../../support/management.js';
+import { contextOf, sharedManagedService, shared } from '../../support/shared-service.js';
 import type {} from '../../support/service.js';
 
 const service = sharedManagedService();
 const ctx = contextOf(service);
-let api: Api;
-beforeAll(async () => {
-  api = await manage(service.url);
-});
+const api = shared(() => manage(service.url));
 beforeEach(async () => {
   for (const name of ['connections', 'clients', 'configurations']) await ctx.db.knex(name).where(name === 'clients' ? { is_system: false } : {}).delete(); // prettier-ignore
 });

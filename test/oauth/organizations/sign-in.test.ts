@@ -50,7 +50,6 @@ async function organizationOf(client: TestClient, answer: Response): Promise<unk
   return claimsOf(body.id_token as string)['org_id'] ?? null;
 }
 
-/** What the chooser offers, and its form. */
 async function chooserIn(answer: Response) {
   expect(answer.status).toBe(200);
   const html = await answer.text();

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { sharedDatabase } from '../../support/shared-service.js';
 import { pino } from 'pino';
 import { readConfig } from '../../../src/config.js';
 import { defaultContext } from '../../../src/domain/configuration/bootstrap.js';
@@ -10,7 +11,6 @@ import { mailQueue } from '../../../src/outbox/mail/send.js';
 import type { MailMessage } from '../../../src/platform/mailer.js';
 import { createDeps, prepareDatabase } from '../../../src/process/service.js';
 import { Browser } from '../../support/browser.js';
-import { createTestDatabase, type TestDatabase } from '../../support/database.js';
 import { mailTo } from '../../support/mailbox.js';
 import { freePort, startTestService, type TestService } from '../../support/service.js';
 import { startSmtpServer, type TestSmtpServer } from '../../support/smtp.js';
@@ -168,14 +168,13 @@ describe('the queue', () => {
 });
 
 describe('a pass', () => {
-  let database: TestDatabase;
   let deps: Deps;
   let ctx: Context;
   let sent: string[] = [];
   let failure: Error | null = null;
 
+  const database = sharedDatabase();
   beforeAll(async () => {
-    database = await createTestDatabase();
     const secretKey = randomBytes(32).toString('base64');
     const mailer = {
       async send({ to }: MailMessage) {
@@ -195,7 +194,6 @@ describe('a pass', () => {
   });
   afterAll(async () => {
     await deps?.db.knex.destroy();
-    await database?.drop();
   });
   afterEach(async () => {
     await deps.db.knex('mails').delete();

@@ -2,28 +2,27 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sessionEndReasons } from '../../../src/domain/events/named-events.js';
 import { endSessions } from '../../../src/domain/sessions/sessions.js';
-import { transaction, type Context } from '../../../src/domain/context.js';
+import { transaction } from '../../../src/domain/context.js';
+import { blockClient, unblockClient } from '../../../src/domain/grants/authorizations.js';
 import type { UserRow } from '../../../src/db/tables/users.js';
 import { drain } from '../../support/outbox-queue.js';
 import { signalQueue } from '../../../src/outbox/signals/loop.js';
 import { addUser } from '../../support/data.js';
 import { giveTotp } from '../../support/factors.js';
 import { allowCode, authorizeCode, claimsOf, oauthPost, redeem } from '../../support/oauth.js';
-import { manage, startManagedService, type Api } from '../../support/management.js';
-import { sharedService } from '../../support/shared-service.js';
+import { manage, startManagedService } from '../../support/management.js';
+import { sharedService, shared } from '../../support/shared-service.js';
 import { signedIn } from '../../support/signed-in.js';
 import { addSignalReceiver, type ReadSet, type SignalReceiver } from '../../support/signals.js';
 
 const service = sharedService(() => startManagedService());
-let ctx: Context;
-let api: Api;
 let receiver: SignalReceiver;
 let stream: string;
 let user: UserRow;
 
+const ctx = shared(() => service.context());
+const api = shared(() => manage(service.url));
 beforeAll(async () => {
-  ctx = await service.context();
-  api = await manage(service.url);
   receiver = await addSignalReceiver(service, ctx, { first_party: true });
   stream = await receiver.stream();
 });
@@ -239,6 +238,23 @@ describe('who is told', () => {
     expect((await told('account-disabled')).length).toBe(0);
     expect((await everybody.poll(wide)).filter(({ event }) => event === 'account-disabled').length).toBe(1);
     await everybody.call('DELETE', `/ssf/streams?stream_id=${wide}`);
+  });
+
+  test('a client that the person has blocked hears that its own sessions end, and nothing else of them (specification 20.3.4, attack 63.1860)', async () => {
+    await signsIn('openid profile email');
+    await receiver.poll(stream);
+    const change = (attributes: Record<string, string>) =>
+      api.request('PATCH', `/users/${user.id}`, { body: { data: { type: 'user', id: user.id, attributes } } });
+    await change({ first_name: 'Greta' });
+    const pair = { user_id: user.id, client_id: receiver.client.id };
+    await transaction(ctx, (tx) => blockClient(tx, pair, 'person'));
+    await change({ first_name: 'Berta', email: `moved-${user.email}`, password: 'correct horse battery staple 2' });
+    const heard = await receiver.poll(stream);
+    expect([...new Set(heard.map(({ event }) => event))]).toEqual(['session-revoked']);
+    expect(JSON.stringify(heard)).not.toMatch(/Berta|Greta|@/);
+    await transaction(ctx, (tx) => unblockClient(tx, pair, 'person'));
+    await change({ first_name: 'Carla' });
+    expect(JSON.stringify(await receiver.poll(stream))).toContain('Carla');
   });
 
   test('a client with the audience `organization` hears of the members of organizations that use it (specification 20.3.4)', async () => {

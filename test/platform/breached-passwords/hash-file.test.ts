@@ -9,7 +9,6 @@ import { directoryOfFile } from '../../support/temporary-directory.js';
 const folder = directoryOfFile();
 let sequence = 0;
 
-/** A file of that content. */
 async function file(content: string): Promise<string> {
   const path = join(folder, `hashes-${++sequence}.txt`);
   await writeFile(path, content);

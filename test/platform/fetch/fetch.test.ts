@@ -5,14 +5,9 @@ import { createServer as createTcpServer, type AddressInfo, type Server, type So
 import { createSecureContext, type SecureVersion } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { customFetch, createRemoteJWKSet, exportJWK, generateKeyPair, jwtVerify, SignJWT } from 'jose';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createGuardedFetch, OutboundError, type GuardedFetch, type OutboundReason } from '../../../src/platform/fetch/fetch.js';
 import { selfSigned, type TestCertificate } from '../../support/certificates.js';
-
-const cleanups: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
 
 async function listen<S extends Server | HttpServer>(server: S): Promise<{ port: number; server: S; connections: () => number }> {
   const sockets = new Set<Socket>();
@@ -24,7 +19,7 @@ async function listen<S extends Server | HttpServer>(server: S): Promise<{ port:
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  cleanups.push(() => {
+  onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
@@ -35,7 +30,7 @@ const tcp = (onSocket: (socket: Socket) => void) => listen(createTcpServer(onSoc
 
 function guarded(options: Partial<Parameters<typeof createGuardedFetch>[0]> = {}): GuardedFetch {
   const fetch = createGuardedFetch({ allowPrivateNetwork: true, ...options });
-  cleanups.push(() => fetch.close());
+  onTestFinished(() => fetch.close());
   return fetch;
 }
 
@@ -132,7 +127,7 @@ describe('an exchange', () => {
     const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', 'https_proxy', 'all_proxy', 'NODE_USE_ENV_PROXY'];
     const before = names.map((name) => process.env[name]);
     for (const name of names) process.env[name] = name === 'NODE_USE_ENV_PROXY' ? '1' : `http://127.0.0.1:${proxy.port}`;
-    cleanups.push(() =>
+    onTestFinished(() =>
       names.forEach((name, i) => {
         if (before[i] === undefined) delete process.env[name];
         else process.env[name] = before[i];
@@ -258,7 +253,7 @@ describe('no answer', () => {
     await Promise.race(hanging);
     hanging.push(ask(), ofAnotherPool);
     const answering = setInterval(() => waiting.splice(0).forEach((res) => res.end('at last')), 5);
-    cleanups.push(() => clearInterval(answering));
+    onTestFinished(() => clearInterval(answering));
     expect((await Promise.all(hanging)).map(({ status }) => status)).toEqual(Array(66).fill(200));
     expect(queue()).toMatchObject({ length: 0, refused: 1 });
   });
@@ -405,7 +400,7 @@ describe('TLS (attack 16.199)', () => {
   ])('%s is a failure, and no request is sent', async (_name, certificate) => {
     const { port, requests } = await receiver(certificate);
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
-    cleanups.push(() => delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']);
+    onTestFinished(() => void delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']);
     const { request } = guarded({ trustedCertificates: [authority.cert] });
     expect((await failure(request(`https://localhost:${port}/`, { method: 'POST', body: 'secret' }))).reason).toBe('tls');
     expect(requests()).toBe(0);

@@ -80,7 +80,6 @@ export class Run {
     }
   }
 
-  /** The parameters of a plain authorization request. */
   request(client: RegisteredClient, extra: Record<string, string | undefined> = {}): Record<string, string> {
     const parameters: Record<string, string | undefined> = {
       client_id: client.client_id,
@@ -155,7 +154,6 @@ export class Run {
     return { status: response.status, headers: response.headers, body: (await response.json()) as Record<string, unknown> };
   }
 
-  /** A token request that is to be refused with 400 and the error. */
   mustBeRefused(answer: TokenAnswer, error: string): void {
     this.findings.must(
       answer.status === 400 && answer.body['error'] === error,

@@ -35,7 +35,6 @@ export const hostileMembers: Readonly<Record<string, (bytes: number) => string>>
   'one name again': (bytes) => filled(bytes, () => '"name":"x"'),
 };
 
-/** Fields of a form, encoded. */
 export const hostileForms: Readonly<Record<string, (bytes: number) => string>> = {
   'many fields': (bytes) => filled(bytes, (index) => `k${index}=1`).replaceAll(',', '&'),
   'one field again': (bytes) => filled(bytes, () => 'name=x').replaceAll(',', '&'),

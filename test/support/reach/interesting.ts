@@ -12,7 +12,6 @@ const keys = [1, 2].map(() => ({
 /** A public key set, the first or the second of two. */
 export const sampleKeys = (which: 1 | 2): Document => keys[which - 1] as Document;
 
-/** A type of authorization details of the name. */
 export const detailType = (name: string): Document => ({
   name,
   fields: [{ name: 'what', kind: 'text' }],

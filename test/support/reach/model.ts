@@ -71,7 +71,6 @@ const workloads = `(select array_agg(concat_ws(' ', f.audience, f.claims::text, 
     from federated_credentials f join trusted_issuers i on i.environment_id = f.environment_id and i.id = f.trusted_issuer_id
     where f.environment_id = c.environment_id and f.client_id = c.id)`;
 
-/** The name of a permission `p` of API resource `a`. */
 const named = `case when a.is_system then p.name else a.identifier || '#' || p.name end`;
 
 /** What people may let a client `c` do at open APIs without being asked again, for they allowed it before. */

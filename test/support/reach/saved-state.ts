@@ -17,7 +17,7 @@ async function tablesInOrder(client: Client): Promise<Table[]> {
     select c.relname as name, coalesce(array_agg(distinct p.relname::text) filter (where p.relname is not null and p.oid <> c.oid), '{}') as parents
     from pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'public'
     left join pg_constraint k on k.conrelid = c.oid and k.contype = 'f' left join pg_class p on p.oid = k.confrelid
-    where c.relkind = 'r' and exists (select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'environment_id' or c.relname = 'environments')
+    where c.relkind in ('r', 'p') and not c.relispartition and exists (select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'environment_id' or c.relname = 'environments')
     group by c.oid, c.relname`);
   const kept = rows
     .filter(({ name }) => !leftAlone.includes(name))

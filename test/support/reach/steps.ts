@@ -16,7 +16,6 @@ export type Step = {
   readonly needs: readonly string[];
 };
 
-/** The permission to write records of a resource. */
 export const writeOf = (one: Resource) => `${one.permissions ?? one.path}:write`;
 
 /** Requests' attributes for one settable attribute. @throws when nobody said how a value of it looks */

@@ -20,7 +20,6 @@ const walkedClient: OutboundResponse = {
   duration_ms: 0,
 };
 
-/** What a walk found. */
 export type Walked = {
   readonly seed: number;
   /** What somebody brought about who may not have, in words. */
@@ -82,7 +81,6 @@ export async function startWalk(): Promise<Walk> {
   const draws = drawn(random);
   const held = (step: Step) => new Set([...step.needs, ...(draws[Math.floor(random() * kinds)] ?? [])]);
 
-  /** A caller who holds these permissions and no others. */
   async function callerOf(permissions: ReadonlySet<string>): Promise<Api> {
     const scope = [...permissions].sort().join(' ');
     const client = permissions.has(refund) ? world.walker : managementClient;

@@ -66,7 +66,6 @@ const exported: readonly ExportColumn[] = [
   { name: 'id', text: ({ id }) => id },
 ];
 
-/** What the page of an entry says. */
 const recordParts = (names: Names): Pick<Presentation, 'name' | 'summary' | 'more'> => ({
   name: (record) => activitySentence(entryOfLog(record), names).text,
   summary: (record, view) => {
@@ -107,6 +106,7 @@ export const auditLogsPresentation: Presentation = {
   ],
   downloads: downloadsOf('audit_logs', 'csv', 'ndjson'),
   exported,
+  showsId: false,
   ...recordParts(storedNames),
   named: async ({ req }, record) => recordParts(await namesOf(req.call, [entryOfLog(record)])),
   state: outcomeOf,

@@ -87,6 +87,7 @@ export const eventsPresentation: Presentation = {
     },
   ],
   name: ({ attributes: a }) => words(a['event_type']),
+  showsId: false,
   summary: (record, { now }) => [
     { label: 'About', value: text(aboutOf(payloadOf(record))) },
     { label: terms.time, value: time(record.attributes['occurred_at'], now) },

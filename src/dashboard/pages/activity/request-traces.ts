@@ -124,7 +124,6 @@ export const requestTracesPresentation: Presentation = {
     { label: terms.time, sort: 'occurred_at', value: (record, { now }) => time(record.attributes['occurred_at'], now) },
   ],
   include: 'client',
-  recordInclude: 'client',
   filters: [
     { name: 'request_id', label: terms.request_id, kind: 'search' },
     { name: 'rule', label: terms.reason, choices: ruleChoices },
@@ -134,6 +133,7 @@ export const requestTracesPresentation: Presentation = {
   ],
   name: (record) => ruleOf(record).title,
   state: (record) => outcomeState(record.attributes['outcome']),
+  showsId: false,
   summary: (record, view, included) => [
     { label: 'What happened', value: text(ruleOf(record).found) },
     { label: terms.remedy, value: text(ruleOf(record).fix) },

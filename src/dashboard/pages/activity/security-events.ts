@@ -30,7 +30,6 @@ function details(record: ResourceObject, names: Names): Part {
 
 const severityChoices = async () => Object.entries(severities).map(([value, [, label]]) => ({ value, label }));
 
-/** What the page of an event says. */
 const recordParts = (names: Names): Pick<Presentation, 'name' | 'summary' | 'more'> => ({
   name: (record) => activitySentence(entryOfEvent(record), names).text,
   summary: (record, view) => {
@@ -70,6 +69,7 @@ export const securityEventsPresentation: Presentation = {
     { name: 'target', label: terms.target, kind: 'text', lookUp: partiesFor },
     { name: 'since', label: terms.period, kind: 'period', filter: 'occurred_at' },
   ],
+  showsId: false,
   ...recordParts(storedNames),
   named: async ({ req }, record) => recordParts(await namesOf(req.call, [entryOfEvent(record)])),
   state: severity,

@@ -10,7 +10,8 @@ import { recordPath, type TabSpec, type ViewContext } from '../../parts/records/
 import { words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
-const needed = ['users:read', 'clients:read', 'outbound_grants:read', 'organization_memberships:read'] as const;
+/** What the answer tells of: who holds the role, and is in the group, that a grant names, too. */
+const needed = ['users:read', 'clients:read', 'outbound_grants:read', 'organization_memberships:read', 'organization_groups:read', 'roles:read'] as const; // prettier-ignore
 
 const signIns: Readonly<Record<(typeof classes)[number], string>> = {
   '1': 'One factor',

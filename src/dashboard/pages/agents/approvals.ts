@@ -1,10 +1,9 @@
+import { aboveDetails, detailExtras, detailedSummary } from '../../parts/records/details.js';
 import { clientChoices } from '../../parts/forms/choices.js';
-import { includedRecord, relatedId } from '../../parts/records/objects.js';
+import { clientColumn, linkedName, linkedRecord, userColumn } from '../../parts/records/linked-record.js';
 import type { Presentation } from '../../parts/records/presentation.js';
-import type { ResourceObject } from '../../../management/documents.js';
-import { code, statusStates, tags, text, time, words } from '../../parts/values.js';
+import { statusStates, tags, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
-import { linkedRecord, userColumn } from '../users/user-links.js';
 
 const stateOf = statusStates({
   pending: ['info', 'Waiting'],
@@ -13,8 +12,17 @@ const stateOf = statusStates({
   expired: ['quiet', 'Expired'],
 });
 
-const clientOf = (record: ResourceObject, included: readonly ResourceObject[]) =>
-  words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client'));
+const about = 'About';
+
+const summary: Presentation['summary'] = (record, { now }, included) => [
+  { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
+  { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
+  { label: about, value: text(words(record.attributes['binding_message'])) },
+  { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
+  { label: 'Asked', value: time(record.attributes['created_at'], now) },
+  { label: 'Answered', value: time(record.attributes['decided_at'], now) },
+  { label: terms.expires, value: time(record.attributes['expires_at'], now) },
+];
 
 export const approvalsPresentation: Presentation = {
   path: 'approvals',
@@ -24,11 +32,13 @@ export const approvalsPresentation: Presentation = {
   lead: 'What clients asked people who were elsewhere (CIBA), and what came of it.',
   empty: { title: 'No approvals yet', text: 'One appears when a client asks a person who is elsewhere.' },
   include: 'user,client',
-  recordInclude: 'user,client',
   columns: [
-    { label: terms.client, value: (record, _view, { included }) => text(clientOf(record, included)) },
+    clientColumn,
     userColumn,
-    { label: 'About', value: ({ attributes: a }) => text(words(a['binding_message'])) },
+    {
+      label: about,
+      value: ({ id, attributes: a }, _view, { extras }) => aboveDetails(text(words(a['binding_message'])), extras?.get(id)),
+    },
     { label: terms.status, value: stateOf },
     { label: 'Asked', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],
@@ -36,18 +46,11 @@ export const approvalsPresentation: Presentation = {
     { name: 'client', label: terms.client, choices: clientChoices },
     { name: 'status', label: terms.status },
   ],
-  name: (record, included = []) => clientOf(record, included),
+  name: (record, included = []) => linkedName(record, 'client', included),
   state: stateOf,
-  summary: (record, { now }, included) => [
-    { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
-    { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
-    { label: 'About', value: text(words(record.attributes['binding_message'])) },
-    { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
-    { label: 'Asked', value: time(record.attributes['created_at'], now) },
-    { label: 'Answered', value: time(record.attributes['decided_at'], now) },
-    { label: terms.expires, value: time(record.attributes['expires_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
-  ],
+  extras: detailExtras,
+  summary,
+  named: detailedSummary(summary, about),
   actions: {
     cancel: {
       label: 'Cancel',

@@ -79,7 +79,7 @@ export const externalServersPresentation: Presentation = {
   name: (record) => words(record.attributes['name']),
   state: ({ attributes: a }) => (a['status'] === 'enabled' ? state('good', terms.enabled) : state('quiet', terms.disabled)),
   summary: (record, { now }, included) => {
-    const { attributes: a, id } = record;
+    const { attributes: a } = record;
     const client = includedRecord(record, 'sign_in_client', included);
     const signsIn = client
       ? link(words(client.attributes['name']), recordPath('clients', client.id))
@@ -96,7 +96,6 @@ export const externalServersPresentation: Presentation = {
       { label: terms.signing_algorithm, value: text(a['signing_alg']) },
       { label: terms.dpop, value: text(a['require_proof'] === true ? terms.required : 'Optional') },
       { label: terms.created, value: time(a['created_at'], now) },
-      { label: terms.id, value: code(id, true) },
     ];
   },
   fields,

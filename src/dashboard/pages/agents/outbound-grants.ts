@@ -1,9 +1,10 @@
 import type { Value } from '../../parts/page-parts.js';
+import { clientColumn, linkedName, linkedRecord } from '../../parts/records/linked-record.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { acrLabel, anyRoleChoices, clientChoices, externalServerChoices, organizationChoices, organizationGroupChoices, statusField } from '../../parts/forms/choices.js'; // prettier-ignore
 import { includedRecord, relatedId } from '../../parts/records/objects.js';
-import { recordPath, type FieldSpec, type Presentation } from '../../parts/records/presentation.js';
-import { code, duration, lines, link, state, tags, text, time, words } from '../../parts/values.js';
+import { type FieldSpec, type Presentation } from '../../parts/records/presentation.js';
+import { code, duration, lines, state, tags, text, time, words } from '../../parts/values.js';
 import { requirementFields } from '../apis/requirement-fields.js';
 import { terms } from '../../parts/words.js';
 
@@ -27,17 +28,6 @@ const fields: readonly FieldSpec[] = [
   statusField('It lets nobody have assertions.'),
 ]; // prettier-ignore
 
-const named = (
-  record: ResourceObject,
-  relationship: string,
-  attribute: string,
-  path: string,
-  included: readonly ResourceObject[],
-): Value => {
-  const found = includedRecord(record, relationship, included);
-  return found ? link(words(found.attributes[attribute]), recordPath(path, found.id)) : text(relatedId(record, relationship));
-};
-
 const whom = (record: ResourceObject, included: readonly ResourceObject[]): string => {
   const some = people.filter(([name]) => relatedId(record, name) !== null);
   const names = some.map(([name, label, , attribute]) => words(includedRecord(record, name, included)?.attributes[attribute] ?? label));
@@ -57,9 +47,8 @@ export const outboundGrantsPresentation: Presentation = {
   lead: 'Which clients get identity assertions for which external servers, and for whom.',
   empty: { title: 'No outbound grants yet', text: 'A client needs a grant to call an API behind an external server for people who sign in here.' },
   include,
-  recordInclude: include,
   columns: [
-    { label: terms.client, value: (record, _view, { included }) => text(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')) },
+    clientColumn,
     { label: 'External server', value: (record, _view, { included }) => text(includedRecord(record, 'external_server', included)?.attributes['name']) },
     { label: 'For whom', value: (record, _view, { included }) => text(whom(record, included)) },
     { label: terms.status, value: statusOf },
@@ -71,21 +60,20 @@ export const outboundGrantsPresentation: Presentation = {
     { name: 'status', label: terms.status },
   ],
   name: (record, included = []) =>
-    `${words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client'))} → ${words(includedRecord(record, 'external_server', included)?.attributes['name'] ?? 'External server')}`,
+    `${linkedName(record, 'client', included)} → ${words(includedRecord(record, 'external_server', included)?.attributes['name'] ?? 'External server')}`,
   state: statusOf,
   summary: (record, { now }, included) => {
-    const { attributes: a, id } = record;
+    const { attributes: a } = record;
     return [
-      { label: terms.client, value: named(record, 'client', 'name', 'clients', included) },
-      { label: 'External server', value: named(record, 'external_server', 'name', 'external_servers', included) },
+      { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
+      { label: 'External server', value: linkedRecord(record, 'external_server', 'external_servers', 'name', included) },
       { label: 'Client ID there', value: code(a['external_client_id'], true) },
       { label: terms.resources, value: lines(a['resources'] ?? [terms.all]) },
       { label: terms.scopes, value: tags(a['scopes'] ?? [terms.all], 200) },
-      ...people.map(([name, label, , attribute, path]) => ({ label, value: named(record, name, attribute, path, included) })),
+      ...people.map(([name, label, , attribute, path]) => ({ label, value: linkedRecord(record, name, path, attribute, included) })),
       { label: terms.required_authentication_context, value: text(acrLabel(a['required_acr'])) },
       { label: terms.maximum_authentication_age, value: duration(a['max_authentication_age'], terms.the_session) },
       { label: terms.created, value: time(a['created_at'], now) },
-      { label: terms.id, value: code(id, true) },
     ];
   },
   fields,

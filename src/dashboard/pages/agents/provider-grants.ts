@@ -1,9 +1,9 @@
 import type { Value } from '../../parts/page-parts.js';
+import { clientColumn, linkedName, linkedRecord } from '../../parts/records/linked-record.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { clientChoices, connectionChoices, statusField } from '../../parts/forms/choices.js';
-import { includedRecord, relatedId } from '../../parts/records/objects.js';
-import { recordPath, type FieldSpec, type Presentation } from '../../parts/records/presentation.js';
-import { code, link, state, tags, text, time, words } from '../../parts/values.js';
+import { type FieldSpec, type Presentation } from '../../parts/records/presentation.js';
+import { state, tags, text, time } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
 const fields: readonly FieldSpec[] = [
@@ -26,14 +26,6 @@ const fields: readonly FieldSpec[] = [
   statusField('The client gets no tokens.'),
 ];
 
-const named = (record: ResourceObject, name: string, attribute: string, included: readonly ResourceObject[]): string =>
-  words(includedRecord(record, name, included)?.attributes[attribute] ?? relatedId(record, name));
-
-const linked = (record: ResourceObject, name: string, path: string, attribute: string, included: readonly ResourceObject[]): Value => {
-  const found = includedRecord(record, name, included);
-  return found ? link(words(found.attributes[attribute]), recordPath(path, found.id)) : text(relatedId(record, name));
-};
-
 const statusOf = ({ attributes: a }: ResourceObject): Value =>
   a['status'] === 'enabled' ? state('good', terms.enabled) : state('quiet', terms.disabled);
 
@@ -48,10 +40,9 @@ export const providerGrantsPresentation: Presentation = {
     text: 'A client needs a grant to call the API of a provider for people who have an account there.',
   },
   include: 'client,connection',
-  recordInclude: 'client,connection',
   columns: [
-    { label: terms.client, value: (record, _view, { included }) => text(named(record, 'client', 'name', included)) },
-    { label: terms.connection, value: (record, _view, { included }) => text(named(record, 'connection', 'display_name', included)) },
+    clientColumn,
+    { label: terms.connection, value: (record, _view, { included }) => text(linkedName(record, 'connection', included, 'display_name')) },
     { label: terms.scopes, value: (record) => tags(record.attributes['scopes'], 6) },
     { label: terms.status, value: statusOf },
     { label: terms.created, sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
@@ -62,14 +53,13 @@ export const providerGrantsPresentation: Presentation = {
     { name: 'status', label: terms.status },
   ],
   name: (record, included = []) =>
-    `${named(record, 'client', 'name', included)} → ${named(record, 'connection', 'display_name', included)}`,
+    `${linkedName(record, 'client', included)} → ${linkedName(record, 'connection', included, 'display_name')}`,
   state: statusOf,
   summary: (record, { now }, included) => [
-    { label: terms.client, value: linked(record, 'client', 'clients', 'name', included) },
-    { label: terms.connection, value: linked(record, 'connection', 'connections', 'display_name', included) },
+    { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
+    { label: terms.connection, value: linkedRecord(record, 'connection', 'connections', 'display_name', included) },
     { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
     { label: terms.created, value: time(record.attributes['created_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   fields,
   create: { label: 'Create provider grant', title: 'Let a client call a provider’s API for people', guarded: true },

@@ -72,7 +72,6 @@ async function permissionsOf(view: ViewContext, record: ResourceObject): Promise
   return [table, ...(button && rows.length > 0 ? [{ kind: 'buttons' as const, links: [button], posts: [] }] : [])];
 }
 
-/** The pages of its form. */
 const subjects: readonly FormSubject[] = [
   {
     name: 'general',
@@ -201,7 +200,7 @@ export const apiResourcesPresentation: Presentation = {
   filters: [{ name: 'search', label: terms.search, kind: 'search' }],
   name: (record) => words(record.attributes['name']),
   state: (record) => (isOwn(record) ? state('quiet', terms.custom) : state('info', terms.system)),
-  summary: ({ attributes: a, id }, { now }) => [
+  summary: ({ attributes: a }, { now }) => [
     { label: 'Identifier', value: code(a['identifier'], true) },
     { label: 'Token format', value: text(a['token_format'] === 'jwt' ? 'JWT (RFC 9068)' : terms.opaque) },
     { label: 'Access token lifetime', value: duration(a['access_token_lifetime']) },
@@ -230,7 +229,6 @@ export const apiResourcesPresentation: Presentation = {
     { label: terms.maximum_authentication_age, value: duration(a['max_authentication_age'], terms.the_session) },
     { label: terms.claim_mappings, value: lines((a['claim_mappings'] as unknown[]).map(mappingLine.show)) },
     { label: terms.created, value: time(a['created_at'], now) },
-    { label: terms.id, value: code(id, true) },
   ],
   defaults: () => defaults,
   more: permissionsOf,

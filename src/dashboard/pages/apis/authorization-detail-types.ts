@@ -9,12 +9,20 @@ import { recordPath, type Presentation } from '../../parts/records/presentation.
 import { code, lines, link, quiet, state, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
-/** A field as a line of a form: `amount money required max 500`, `access choice required = read, write`. */
+/** A field as a line of a form: `amount money required max 500 EUR`, `access choice required = read, write`. */
 const fieldLine: LineSpec = {
   rows: true,
   show(member) {
-    const { name, kind, list, required, max, choices } = member as DetailField;
-    const pieces = [name, kind, list && 'list', required && 'required', max && `max ${max}`, choices && `= ${choices.join(', ')}`];
+    const { name, kind, list, required, max, currency, choices } = member as DetailField;
+    const pieces = [
+      name,
+      kind,
+      list && 'list',
+      required && 'required',
+      max && `max ${max}`,
+      currency,
+      choices && `= ${choices.join(', ')}`,
+    ];
     return pieces.filter(Boolean).join(' ');
   },
   read(line) {
@@ -22,6 +30,8 @@ const fieldLine: LineSpec = {
     const [name = '', kind, ...marks] = before.trim().split(/\s+/);
     const at = marks.indexOf('max');
     const [, max] = at < 0 ? [] : marks.splice(at, 2);
+    const currencyAt = marks.findIndex((one) => /^[A-Z]{3}$/.test(one));
+    const [currency] = currencyAt < 0 ? [] : marks.splice(currencyAt, 1);
     const [list, required] = ['list', 'required'].map((one) => marks.includes(one));
     const isKind = (detailFieldKinds as readonly (string | undefined)[]).includes(kind);
     if (!isKind || marks.some((one) => one !== 'list' && one !== 'required') || (at >= 0 && !/^\d{1,15}$/.test(max ?? '')))
@@ -33,10 +43,11 @@ const fieldLine: LineSpec = {
       ...(list && { list: true }),
       ...(required && { required: true }),
       ...(max && { max: Number(max) }),
+      ...(currency && { currency }),
       ...(choices && { choices }),
     };
   },
-  wrong: `A line has the form: amount money required max 500. The kinds are ${detailFieldKinds.join(', ')}; after a choice come its values: access choice required = read, write.`,
+  wrong: `A line has the form: amount money required max 500 EUR. The kinds are ${detailFieldKinds.join(', ')}; after a choice come its values: access choice required = read, write.`,
 };
 
 const otherLanguages = 'Other languages';
@@ -50,13 +61,12 @@ const sentenceOf = ({ attributes: a }: ResourceObject): [string, string][] => Ob
 
 export const authorizationDetailTypesPresentation: Presentation = {
   path: 'authorization_detail_types',
-  title: 'Authorization details',
+  title: terms.authorization_details,
   under: 'api_resources',
   one: 'type of authorization details',
   lead: 'What applications can ask people for beyond scopes, such as one payment (RFC 9396). People are asked in your words.',
   empty: { title: 'No authorization details yet', text: 'Add an API resource first, then the types of details that it understands.' },
   include: 'api_resource',
-  recordInclude: 'api_resource',
   columns: [
     { label: terms.name, sort: 'name', value: (record) => code(record.attributes['name']) },
     { label: terms.api, value: (record, _view, { included }) => text(apiOf(record, included)?.attributes['name']) },
@@ -78,7 +88,6 @@ export const authorizationDetailTypesPresentation: Presentation = {
       { label: 'Sentence', value: lines(sentenceOf(record).map(([language, sentence]) => `${language}: ${sentence}`)) },
       { label: 'Asked', value: text(a['remember'] === true ? 'Once for the same detail' : 'Every time') },
       { label: terms.created, value: time(a['created_at'], now) },
-      { label: terms.id, value: code(record.id, true) },
     ];
   },
   fields: [
@@ -94,7 +103,7 @@ export const authorizationDetailTypesPresentation: Presentation = {
       name: 'fields',
       label: 'Fields',
       line: fieldLine,
-      hint: 'One per line: amount money required max 500. The kinds are text, number, money, date and choice; then list, required and max; the values of a choice after =.',
+      hint: 'One per line: amount money required max 500 EUR. The kinds are text, number, money, date and choice; then list, required, max and the currency; the values of a choice after =.',
       attributes: { spellcheck: 'false', autocapitalize: 'none' },
     },
     ...languageTags.map((tag) => ({

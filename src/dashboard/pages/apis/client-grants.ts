@@ -1,8 +1,9 @@
 import { apiResourceChoices, clientChoices } from '../../parts/forms/choices.js';
-import { recordPath, type Presentation } from '../../parts/records/presentation.js';
+import { linkedRecord } from '../../parts/records/linked-record.js';
+import { type Presentation } from '../../parts/records/presentation.js';
 import { relatedId, includedRecord } from '../../parts/records/objects.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { code, lines, link, quiet, tags, text, time, words } from '../../parts/values.js';
+import { lines, tags, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
 const subjects = [
@@ -39,7 +40,6 @@ export const clientGrantsPresentation: Presentation = {
     text: 'A service that calls your API on its own behalf needs a grant. So does an application that requests Management API permissions from people.',
   },
   include: 'client,api_resource',
-  recordInclude: 'client,api_resource',
   columns: [
     {
       label: terms.client,
@@ -58,20 +58,15 @@ export const clientGrantsPresentation: Presentation = {
   name: (record, included = []) =>
     `${words(nameIn(record, 'client', included) ?? relatedId(record, 'client'))} → ${words(nameIn(record, 'api_resource', included) ?? terms.api)}`,
   summary: (record, { now }, included) => {
-    const [client, api] = [includedRecord(record, 'client', included), includedRecord(record, 'api_resource', included)];
     return [
-      {
-        label: terms.client,
-        value: client ? link(words(client.attributes['name']), recordPath('clients', client.id)) : code(relatedId(record, 'client')),
-      },
-      { label: terms.api, value: api ? link(words(api.attributes['name']), recordPath('api_resources', api.id)) : quiet('–') },
+      { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
+      { label: terms.api, value: linkedRecord(record, 'api_resource', 'api_resources', 'name', included) },
       { label: terms.subject_type, value: subjectLabel(record) },
       { label: terms.scopes, value: tags(record.attributes['scopes'], 200) },
       { label: terms.token_exchange, value: exchangeLabel(record) },
       { label: terms.assertions, value: text(record.attributes['assertions'] === true ? terms.allowed : terms.refused) },
       { label: 'Subject audiences', value: lines(record.attributes['subject_audiences']) },
       { label: terms.created, value: time(record.attributes['created_at'], now) },
-      { label: terms.id, value: code(record.id, true) },
     ];
   },
   fields: [

@@ -75,7 +75,6 @@ export const rolesPresentation: Presentation = {
     { label: 'Default role', value: yesNo(record.attributes['is_default']) },
     { label: terms.permissions, value: tags(names(included), 100) },
     { label: terms.created, value: time(record.attributes['created_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   more: (view, record) => holders(view, record),
   fields: [
@@ -138,7 +137,6 @@ export const permissionsPresentation: Presentation = {
         value: tags(included.filter((one) => one.type === 'role').map((one) => one.attributes['name'])),
       },
       { label: terms.created, value: time(record.attributes['created_at'], now) },
-      { label: terms.id, value: code(record.id, true) },
     ];
   },
   fields: [

@@ -1,10 +1,10 @@
 import type { Request, Response } from 'express';
 import { listNames } from '../../../db/tables/names.js';
-import { findRefreshToken, type RefreshTokenState } from '../../../db/tables/refresh_tokens.js';
-import { sessionBounds } from '../../../domain/sessions/sessions.js';
+import type { RefreshTokenState } from '../../../db/tables/refresh_tokens.js';
 import { describeActiveToken } from '../../../domain/tokens/active-token.js';
+import { sessionBounds } from '../../../domain/sessions/sessions.js';
+import { findPresented } from '../../../domain/tokens/refresh-token.js';
 import { peekJwt } from '../../../domain/tokens/formats/jwt.js';
-import { digest } from '../../../lib/digest.js';
 import { requirePermissions } from '../../../management/authorize.js';
 import { token_preview } from '../../../management/calls/token_preview.js';
 import type { Call } from '../../../management/call.js';
@@ -40,9 +40,9 @@ const problems: Readonly<Record<NonNullable<RefreshTokenState['problem']>, strin
 };
 
 async function readRefreshToken({ ctx }: Call, value: string): Promise<Reading> {
-  const found = await findRefreshToken(ctx.scope, digest(value), sessionBounds(ctx));
+  const found = await findPresented(ctx, value, sessionBounds(ctx));
   if (!found) return { problem: 'this refresh token is not known here: it expired long ago, or another environment or service issued it', content: null }; // prettier-ignore
-  const rotated = found.rotated_at === null ? null : 'the refresh token was used: a newer one has replaced it';
+  const rotated = found.replaced_at === null ? null : 'the refresh token was used: a newer one has replaced it';
   return { problem: found.problem ? problems[found.problem] : rotated, content: { ...found, audience: found.resource } };
 }
 

@@ -21,13 +21,11 @@ const originsHint =
 
 type Changes = Partial<Omit<FieldSpec, 'section'>> & { readonly section?: string | undefined };
 
-/** A field of the client's form as the form of a new one has it. */
 function clientField(name: string, { section, ...changes }: Changes): FieldSpec {
   const { section: _section, ...field } = clientFields.find((one) => one.name === name) as FieldSpec;
   return { ...field, ...changes, ...(section !== undefined && { section }) };
 }
 
-/** Of a client that a document describes. */
 const documentFields: readonly FieldSpec[] = [
   {
     name: 'client_id_metadata_uri',

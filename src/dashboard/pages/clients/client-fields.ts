@@ -252,7 +252,6 @@ export const clientSubjects: readonly FormSubject[] = [
 
 export const clientFields: readonly FieldSpec[] = [...sectionedFields, ...clientBranding.fields];
 
-/** Where a client's form has the field. */
 export function clientFieldPath(id: string, field: string): string {
   const subject = clientSubjects.find(({ fields }) => fields.some(({ name }) => name === field));
   return `${recordPath('clients', id)}/edit/${subject?.name ?? ''}#${field}`;

@@ -132,7 +132,6 @@ const samlSummary = ({ attributes: a, id }: ResourceObject, { now }: ViewContext
   { label: terms.created, value: time(a['created_at'], now) },
 ];
 
-/** What a client is, row by row. */
 export const clientSummary: RecordSpec['summary'] = (record, view, included) =>
   isSaml(record) ? samlSummary(record, view) : oauthSummary(record, view, included);
 

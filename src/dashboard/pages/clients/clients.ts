@@ -1,3 +1,4 @@
+import { withExtras } from '../../parts/lists/extras.js';
 import { recordPath, type Presentation } from '../../parts/records/presentation.js';
 import { activityTabOf } from '../../parts/activity/timeline.js';
 import type { Part, Value } from '../../parts/page-parts.js';
@@ -58,17 +59,18 @@ async function grantsTab(view: Parameters<typeof quickStartTab>[0], record: Reso
 }
 
 /** The people that it acts for, the latest first. */
-async function authorizationsTab({ req, now }: Parameters<typeof quickStartTab>[0], record: ResourceObject): Promise<readonly Part[]> {
-  const listing = await listOf(req.call, 'authorizations', {
+async function authorizationsTab(view: Parameters<typeof quickStartTab>[0], record: ResourceObject): Promise<readonly Part[]> {
+  const found = await listOf(view.req.call, 'authorizations', {
     filters: { client: record.id },
     sort: '-last_used_at',
     size: 100,
     include: 'user',
   });
+  const listing = await withExtras(view, authorizationsPresentation, found);
   const columns = authorizationsPresentation.columns.filter(({ label }) => label !== terms.client);
   const rows = listing.records.map((one) => ({
     path: recordPath('authorizations', one.id),
-    cells: columns.map((column) => column.value(one, { req, now }, listing)),
+    cells: columns.map((column) => column.value(one, view, listing)),
   }));
   const empty = { title: 'Acts for nobody', text: 'This client has no tokens for anyone.', button: null };
   const shown = columns.map(({ label }) => ({ label }));
@@ -115,6 +117,7 @@ export const clientsPresentation: Presentation = {
   state: clientState,
   recordInclude: 'federated_credentials,owner',
   defaults: clientDefaults,
+  showsId: false,
   summary: clientSummary,
   above: profileParts,
   sections: clientCreateSections,

@@ -1,6 +1,6 @@
 import type { ResourceObject } from '../../../management/documents.js';
 import type { Presentation } from '../../parts/records/presentation.js';
-import { code, state, tags, text, time, words } from '../../parts/values.js';
+import { state, tags, text, time, words } from '../../parts/values.js';
 import { grantChoices, grantLabels } from './client-kinds.js';
 import { terms } from '../../parts/words.js';
 
@@ -28,14 +28,13 @@ export const initialAccessTokensPresentation: Presentation = {
   ],
   filters: [{ name: 'search', label: terms.search, kind: 'search' }],
   name: (record) => words(record.attributes['name']),
-  summary: ({ attributes: a, id }, { now }) => [
+  summary: ({ attributes: a }, { now }) => [
     { label: 'Uses', value: uses({ attributes: a } as ResourceObject) },
     { label: terms.expires, value: time(a['expires_at'], now) },
     { label: 'Verified clients', value: text(a['verified'] === true ? terms.verified : terms.not_verified) },
     { label: 'Allowed grant types', value: tags(a['grant_types'], 10) },
     { label: terms.allowed_scopes, value: a['scopes'] === null ? text(terms.all) : tags(a['scopes'], 50) },
     { label: terms.created, value: time(a['created_at'], now) },
-    { label: terms.id, value: code(id, true) },
   ],
   fields: [
     { name: 'name', label: terms.name, hint: 'Whom it is for.', on: 'create', attributes: { maxlength: 100 } },

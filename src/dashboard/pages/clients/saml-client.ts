@@ -78,7 +78,6 @@ export const samlFields: readonly FieldSpec[] = [
   },
 ];
 
-/** What a SAML application is, row by row. */
 export const samlRows = (a: ResourceObject['attributes']): Row[] => [
   { label: labels.saml_entity_id, value: code(a['saml_entity_id'], true) },
   { label: labels.saml_acs_urls, value: lines(a['saml_acs_urls']) },

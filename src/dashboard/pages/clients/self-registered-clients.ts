@@ -128,7 +128,6 @@ export function selfRegisteredClientsPage(render: Render) {
   };
 }
 
-/** What PATCH of the attributes does. */
 async function change(call: Call, collection: string, id: string, attributes: Readonly<Record<string, string>>): Promise<void> {
   const resource = resourceOf(call, collection);
   const document = { data: { type: resource.type, id, attributes } };

@@ -1,4 +1,5 @@
 import { apiResourceOf } from '../../../domain/clients/clients.js';
+import { clientColumn } from '../../parts/records/linked-record.js';
 import { signalsAudience } from '../../../lib/signals-api.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import type { Value } from '../../parts/page-parts.js';
@@ -6,7 +7,7 @@ import type { LinkButton } from '../../parts/table-parts.js';
 import { clientChoices } from '../../parts/forms/choices.js';
 import { includedRecord, may, relatedId } from '../../parts/records/objects.js';
 import { recordPath, type FieldSpec, type Presentation, type ViewContext } from '../../parts/records/presentation.js';
-import { code, duration, durationWords, link, quiet, stack, state, tags, text, time, words } from '../../parts/values.js';
+import { duration, durationWords, link, quiet, stack, state, tags, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
 const pausedBy: ReadonlyMap<unknown, string> = new Map([
@@ -64,13 +65,8 @@ export const signalStreamsPresentation: Presentation = {
   empty: { title: 'No streams yet', text: 'A client with a grant for the API of signals makes one at /ssf/streams.' },
   start: makeSignalsApi,
   include: 'client',
-  recordInclude: 'client',
   columns: [
-    {
-      label: terms.client,
-      value: (record, _view, { included }) =>
-        text(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
-    },
+    clientColumn,
     { label: 'Delivery', value: deliveryOf },
     { label: terms.status, value: statusOf },
     {
@@ -86,7 +82,7 @@ export const signalStreamsPresentation: Presentation = {
   name: (record) => words(record.attributes['description'] ?? `Stream ${record.id.slice(-6)}`),
   state: statusOf,
   summary: (record, { now }, included) => {
-    const { attributes: a, id } = record;
+    const { attributes: a } = record;
     return [
       { label: terms.client, value: clientOf(record, included) },
       { label: 'Delivery', value: deliveryOf(record) },
@@ -101,7 +97,6 @@ export const signalStreamsPresentation: Presentation = {
           ]),
       ...(a['last_error'] === null ? [] : [{ label: 'Not taken because of', value: text(a['last_error']) }]),
       { label: terms.created, value: time(a['created_at'], now) },
-      { label: terms.id, value: code(id, true) },
     ];
   },
   remove: { label: 'Delete stream', text: 'The client hears nothing more, not even of what waits. It can make another stream.' },

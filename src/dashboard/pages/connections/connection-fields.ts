@@ -74,7 +74,6 @@ export const certificateLine: LineSpec = {
   wrong: 'This is no certificate.',
 };
 
-/** The settings that only this strategy has. */
 const optionFields = (name: StrategyName): FieldSpec[] =>
   strategyOf(name).options.map(({ name: option, type, label, hint, choices = [], initial }): FieldSpec => {
     const field = { name: `options.${option}`, label, hint, section: provider, optional: true };

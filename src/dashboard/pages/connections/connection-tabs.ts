@@ -12,7 +12,7 @@ const most = 50;
 
 async function links(view: ViewContext, connection: ResourceObject, proven: boolean): Promise<Part | null> {
   const { req } = view;
-  const include = readableIncludes(req, { path: identitiesPresentation.path, recordInclude: identitiesPresentation.include });
+  const include = readableIncludes(req, identitiesPresentation.path, identitiesPresentation.include);
   const filters = { connection: connection.id, proven: String(proven) };
   const listing = await listOf(req.call, identitiesPresentation.path, { filters, size: most, include });
   if (!proven && listing.records.length === 0) return null;

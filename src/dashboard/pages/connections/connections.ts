@@ -67,7 +67,7 @@ export const connectionsPresentation: Presentation = {
   state: connectionState,
   attention: 'connections',
   extras: healthExtras('connections'),
-  summary: ({ attributes: a, id }, { now }) => [
+  summary: ({ attributes: a }, { now }) => [
     { label: 'Callback URL', value: stack(code(a['callback_url'], true), quiet('Register it with the provider.')) },
     { label: 'Login URL', value: code(a['login_url'], true) },
     ...(a['signals'] === 'push' ? [{ label: 'Signals URL', value: code(a['signals_url'], true) }] : []),
@@ -92,7 +92,6 @@ export const connectionsPresentation: Presentation = {
     ...(a['token_storage'] === true ? [{ label: 'Tokens for clients', value: text('Kept') }] : []),
     { label: labels.claim_mapping, value: json(a['claim_mapping']) },
     { label: terms.created, value: time(a['created_at'], now) },
-    { label: terms.id, value: code(id, true) },
   ],
   sections: [{ title: provider }, { title: people }, { title: assertions, folded: true }, { title: signals, folded: true }],
   fields: connectionFields('oidc'),

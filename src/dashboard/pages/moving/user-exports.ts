@@ -4,7 +4,7 @@ import { answerDownload } from '../../../management/download.js';
 import { recordPath, type Presentation } from '../../parts/records/presentation.js';
 import { resourceOf } from '../../parts/records/objects.js';
 import { addressedId } from '../../parts/records/record.js';
-import { code, statusStates, time, words, yesNo } from '../../parts/values.js';
+import { statusStates, time, words, yesNo } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
 const exportState = statusStates({ available: ['good', 'Available'], expired: ['quiet', 'Expired'] });
@@ -25,12 +25,11 @@ export const userExportsPresentation: Presentation = {
   filters: [],
   name: ({ attributes }) => `Export of ${dateTimeWords(words(attributes['created_at']))}`,
   state: exportState,
-  summary: ({ attributes: a, id }, { now }) => [
+  summary: ({ attributes: a }, { now }) => [
     { label: 'Password hashes', value: yesNo(a['include_password_hashes']) },
     { label: terms.created, value: time(a['created_at'], now) },
     { label: terms.expires, value: time(a['expires_at'], now) },
     { label: 'Last downloaded', value: time(a['taken_at'], now) },
-    { label: terms.id, value: code(id, true) },
   ],
   links: ({ attributes: a, id }) => ({
     links: a['status'] === 'available' ? [{ label: 'Download', path: `${recordPath('user_exports', id)}/data`, variant: 'primary' }] : [],

@@ -82,7 +82,6 @@ export const userImportsPresentation: Presentation = {
       { label: 'Started by', value: text(a['actor_display']) },
       { label: 'Started', value: time(a['created_at'], now) },
       { label: 'Finished', value: time(a['finished_at'], now) },
-      { label: terms.id, value: code(record.id, true) },
     ];
   },
   tabs: [{ name: 'row_errors', label: terms.failed_rows, parts: failedRowsTab }],

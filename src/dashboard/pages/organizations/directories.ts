@@ -60,7 +60,6 @@ export const directoriesPresentation: Presentation = {
     text: 'With a directory, the organization’s provider, such as Entra ID or Okta, adds and removes its people and groups by itself.',
   },
   include: 'organization',
-  recordInclude: 'organization',
   columns: [
     { label: terms.organization, value: (record, _view, { included }) => organizationOf(record, included) },
     { label: terms.status, value: directoryState },
@@ -85,7 +84,6 @@ export const directoriesPresentation: Presentation = {
       : []),
     { label: 'Last request', value: time(record.attributes['last_used_at'], now) },
     { label: terms.created, value: time(record.attributes['created_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   more: requests,
   fields: [

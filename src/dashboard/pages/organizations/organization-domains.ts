@@ -1,10 +1,11 @@
 import { connectionChoices, organizationChoices } from '../../parts/forms/choices.js';
+import { linkedRecord } from '../../parts/records/linked-record.js';
 import { dnsRecords } from '../../parts/dns-records.js';
 import type { Value } from '../../parts/page-parts.js';
 import { recordPath, type Presentation } from '../../parts/records/presentation.js';
-import { includedRecord, relatedId } from '../../parts/records/objects.js';
+import { relatedId } from '../../parts/records/objects.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { code, link, quiet, state, statusStates, text, time, words } from '../../parts/values.js';
+import { quiet, state, statusStates, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
 const states = statusStates({
@@ -17,15 +18,11 @@ const domainState = (record: ResourceObject): Value =>
 
 /** The organization that a record belongs to, by its name where the reader may see it. */
 export function organizationOf(record: ResourceObject, included: readonly ResourceObject[]): Value {
-  const found = includedRecord(record, 'organization', included);
-  const id = relatedId(record, 'organization');
-  return found ? link(words(found.attributes['display_name']), recordPath('organizations', found.id)) : id === null ? quiet('–') : code(id);
+  return linkedRecord(record, 'organization', 'organizations', 'display_name', included, quiet('–'));
 }
 
-const connectionOf = (record: ResourceObject, included: readonly ResourceObject[]): Value => {
-  const found = includedRecord(record, 'connection', included);
-  return found ? link(words(found.attributes['display_name']), recordPath('connections', found.id)) : quiet('Any of the organization');
-};
+const connectionOf = (record: ResourceObject, included: readonly ResourceObject[]) =>
+  linkedRecord(record, 'connection', 'connections', 'display_name', included, quiet('Any of the organization'));
 
 const tabOf = (record: ResourceObject) => {
   const organization = relatedId(record, 'organization');
@@ -43,7 +40,6 @@ export const organizationDomainsPresentation: Presentation = {
     text: 'Add the domain of the organization’s addresses, such as acme.com. A DNS record proves that it’s theirs.',
   },
   include: 'organization,connection',
-  recordInclude: 'organization,connection',
   columns: [
     { label: terms.domain, sort: 'domain', value: (record) => text(record.attributes['domain']) },
     { label: terms.organization, value: (record, _view, { included }) => organizationOf(record, included) },
@@ -67,7 +63,6 @@ export const organizationDomainsPresentation: Presentation = {
       ? []
       : [{ label: terms.dns_record_missing_since, value: time(record.attributes['missing_since'], now) }]),
     { label: terms.added, value: time(record.attributes['created_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   more: async (_view, record) => [dnsRecords(record)],
   fields: [

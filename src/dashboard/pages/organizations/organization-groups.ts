@@ -19,7 +19,6 @@ export const organizationGroupsPresentation: Presentation = {
   lead: 'Groups of organizations’ directories. They give their members the roles that you choose here, and nothing else.',
   empty: { title: 'No groups yet', text: 'The organization’s directory adds them once its provider is set up to push groups.' },
   include: 'organization,roles',
-  recordInclude: 'organization,roles',
   columns: [
     { label: terms.group, sort: 'display_name', value: (record) => text(record.attributes['display_name']) },
     { label: terms.organization, value: (record, _view, { included }) => organizationOf(record, included) },
@@ -37,7 +36,6 @@ export const organizationGroupsPresentation: Presentation = {
     { label: 'ID in the directory', value: code(record.attributes['external_id'], true) },
     { label: 'Updated', value: time(record.attributes['updated_at'], now) },
     { label: terms.created, value: time(record.attributes['created_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   fields: [
     {

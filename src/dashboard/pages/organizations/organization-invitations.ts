@@ -1,8 +1,9 @@
 import { clientChoices, organizationChoices, organizationRoleChoices } from '../../parts/forms/choices.js';
-import { recordPath, type Presentation } from '../../parts/records/presentation.js';
-import { includedRecord, relatedIds } from '../../parts/records/objects.js';
+import { linkedRecord } from '../../parts/records/linked-record.js';
+import { type Presentation } from '../../parts/records/presentation.js';
+import { relatedIds } from '../../parts/records/objects.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { code, link, quiet, statusStates, tags, text, time, words } from '../../parts/values.js';
+import { quiet, statusStates, tags, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 import { organizationOf } from './organization-domains.js';
 
@@ -20,15 +21,11 @@ const rolesOf = (record: ResourceObject, included: readonly ResourceObject[]) =>
   return names.length === 0 ? quiet(terms.default_roles) : tags(names, 4);
 };
 
-const inviterOf = (record: ResourceObject, included: readonly ResourceObject[]) => {
-  const user = includedRecord(record, 'inviter', included);
-  return user ? link(words(user.attributes['email']), recordPath('users', user.id)) : quiet('–');
-};
+const inviterOf = (record: ResourceObject, included: readonly ResourceObject[]) =>
+  linkedRecord(record, 'inviter', 'users', 'email', included, quiet('–'));
 
-const clientOf = (record: ResourceObject, included: readonly ResourceObject[]) => {
-  const client = includedRecord(record, 'client', included);
-  return client ? link(words(client.attributes['name']), recordPath('clients', client.id)) : quiet('The account page');
-};
+const clientOf = (record: ResourceObject, included: readonly ResourceObject[]) =>
+  linkedRecord(record, 'client', 'clients', 'name', included, quiet('The account page'));
 
 export const organizationInvitationsPresentation: Presentation = {
   path: 'organization_invitations',
@@ -61,7 +58,6 @@ export const organizationInvitationsPresentation: Presentation = {
     { label: terms.leads_to, value: clientOf(record, included) },
     { label: 'Sent', value: time(record.attributes['sent_at'], now) },
     { label: terms.expires, value: time(record.attributes['expires_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   fields: [
     { name: 'organization', label: terms.organization, relationship: 'one', on: 'create', choices: organizationChoices },

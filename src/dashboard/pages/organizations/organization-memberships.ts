@@ -1,8 +1,9 @@
 import { organizationChoices, organizationRoleChoices, userChoices } from '../../parts/forms/choices.js';
+import { linkedName, linkedRecord } from '../../parts/records/linked-record.js';
 import { recordPath, type Presentation } from '../../parts/records/presentation.js';
-import { includedRecord, relatedId, relatedIds } from '../../parts/records/objects.js';
+import { relatedId, relatedIds } from '../../parts/records/objects.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { code, link, statusStates, tags, text, time, words } from '../../parts/values.js';
+import { statusStates, tags, text, time, words } from '../../parts/values.js';
 import { named } from '../../../lib/named.js';
 import { terms } from '../../parts/words.js';
 import { organizationOf } from './organization-domains.js';
@@ -17,14 +18,6 @@ const sources = named<string>({
   directory: 'Directory',
 });
 const sourceOf = (record: ResourceObject) => text(sources[words(record.attributes['source'])]);
-
-const memberOf = (record: ResourceObject, included: readonly ResourceObject[]) => {
-  const user = includedRecord(record, 'user', included);
-  return user ? link(words(user.attributes['email']), recordPath('users', user.id)) : code(relatedId(record, 'user'));
-};
-
-const nameOf = (record: ResourceObject, included: readonly ResourceObject[] = []) =>
-  words(includedRecord(record, 'user', included)?.attributes['email'] ?? relatedId(record, 'user'));
 
 const rolesOf = (record: ResourceObject, included: readonly ResourceObject[]) => {
   const ids = new Set(relatedIds(record, 'roles'));
@@ -44,10 +37,9 @@ export const organizationMembershipsPresentation: Presentation = {
   lead: 'Who belongs to which organization, with the roles they have there.',
   empty: { title: 'No members yet', text: 'Invite people, or let them in when they sign in through the organization’s connection.' },
   include: 'user,organization,roles',
-  recordInclude: 'user,organization,roles',
   columns: [
     // The row itself leads to the membership: a link in it would be one in another.
-    { label: terms.user, value: (record, _view, { included }) => text(nameOf(record, included)) },
+    { label: terms.user, value: (record, _view, { included }) => text(linkedName(record, 'user', included, 'email')) },
     { label: terms.organization, value: (record, _view, { included }) => organizationOf(record, included) },
     { label: terms.status, value: memberState },
     { label: terms.roles, value: (record, _view, { included }) => tags(rolesOf(record, included), 4) },
@@ -59,15 +51,14 @@ export const organizationMembershipsPresentation: Presentation = {
     { name: 'status', label: terms.status },
     { name: 'role', label: terms.role, choices: organizationRoleChoices },
   ],
-  name: nameOf,
+  name: (record, included) => linkedName(record, 'user', included, 'email'),
   state: memberState,
   summary: (record, { now }, included) => [
-    { label: terms.user, value: memberOf(record, included) },
+    { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
     { label: terms.organization, value: organizationOf(record, included) },
     { label: terms.roles, value: tags(rolesOf(record, included), 100) },
     { label: 'Joined by', value: sourceOf(record) },
     { label: 'Since', value: time(record.attributes['created_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   fields: [
     { name: 'organization', label: terms.organization, relationship: 'one', on: 'create', choices: organizationChoices },

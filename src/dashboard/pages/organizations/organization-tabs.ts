@@ -24,7 +24,7 @@ function ownTab(name: string, label: string, presentation: Presentation, single 
     const listing = await listOf(call, path, {
       filters: { organization: organization.id },
       size: most,
-      include: readableIncludes(view.req, { path, recordInclude: include }),
+      include: readableIncludes(view.req, path, include),
     });
     const rows = listing.records.map((one) => ({
       path: recordPath(path, one.id),

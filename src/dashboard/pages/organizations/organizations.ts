@@ -105,7 +105,7 @@ export const organizationsPresentation: Presentation = {
   name: (record) => words(record.attributes['display_name']),
   state: organizationState,
   summary: (record, { now }, included) => {
-    const { attributes: a, id } = record;
+    const { attributes: a } = record;
     const ids = new Set(relatedIds(record, 'default_roles'));
     const roles = included.filter((one) => one.type === 'role' && ids.has(one.id)).map((role) => role.attributes['name']);
     return [
@@ -120,7 +120,6 @@ export const organizationsPresentation: Presentation = {
       },
       { label: 'Metadata', value: json(a['metadata']) },
       { label: terms.created, value: time(a['created_at'], now) },
-      { label: terms.id, value: code(id, true) },
     ];
   },
   fields: [

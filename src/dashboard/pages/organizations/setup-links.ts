@@ -1,8 +1,9 @@
 import { organizationChoices } from '../../parts/forms/choices.js';
-import { recordPath, type Presentation } from '../../parts/records/presentation.js';
+import { linkedRecord } from '../../parts/records/linked-record.js';
+import { type Presentation } from '../../parts/records/presentation.js';
 import { includedRecord } from '../../parts/records/objects.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { code, link, quiet, statusStates, tags, time, words } from '../../parts/values.js';
+import { quiet, statusStates, tags, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 import { organizationOf } from './organization-domains.js';
 
@@ -25,10 +26,8 @@ const partsOf = ({ attributes }: ResourceObject) => {
   return tags(partChoices.filter(({ value }) => named.includes(value)).map(({ label }) => label), 3); // prettier-ignore
 };
 
-const connectionOf = (record: ResourceObject, included: readonly ResourceObject[]) => {
-  const found = includedRecord(record, 'connection', included);
-  return found ? link(words(found.attributes['display_name']), recordPath('connections', found.id)) : quiet('None yet');
-};
+const connectionOf = (record: ResourceObject, included: readonly ResourceObject[]) =>
+  linkedRecord(record, 'connection', 'connections', 'display_name', included, quiet('None yet'));
 
 export const setupLinksPresentation: Presentation = {
   path: 'setup_links',
@@ -63,7 +62,6 @@ export const setupLinksPresentation: Presentation = {
     { label: 'Finished', value: time(record.attributes['finished_at'], now) },
     { label: terms.expires, value: time(record.attributes['expires_at'], now) },
     { label: terms.created, value: time(record.attributes['created_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   fields: [
     { name: 'organization', label: terms.organization, relationship: 'one', on: 'create', choices: organizationChoices },

@@ -83,7 +83,6 @@ type Plot = {
   readonly text: string;
 };
 
-/** What the layers of the bars are called. */
 const layersOf = ({ labels, others }: Plot): string[] => [...labels.map(inWords), ...(others === undefined ? [] : [others])];
 
 /** The days of the range, each with the sum of the day that is as many days before, gaps filled with zero; the last one is not over yet. */

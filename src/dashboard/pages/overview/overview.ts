@@ -13,8 +13,9 @@ import { factorNotice } from './factor-notice.js';
 import { logColumns } from '../../parts/activity/columns.js';
 import type { Render } from '../../parts/render.js';
 import type { Part } from '../../parts/page-parts.js';
+import { withExtras } from '../../parts/lists/extras.js';
 import { recordPath, type ListSpec, type ViewContext } from '../../parts/records/presentation.js';
-import { listOf, may, type Listing } from '../../parts/records/objects.js';
+import { listOf, may } from '../../parts/records/objects.js';
 import { arrivedShare, figure, figureUpTo, percentage } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
@@ -174,10 +175,9 @@ type Latest = Pick<ListSpec, 'columns' | 'extras'> & {
   readonly nothing: [string, string];
 };
 
-async function latest(view: ViewContext, { path, caption, columns, extras, filters, nothing }: Latest): Promise<Part[]> {
+async function latest(view: ViewContext, { path, caption, columns, filters, nothing, ...spec }: Latest): Promise<Part[]> {
   if (!may(view.req.call, path, 'read')) return [];
-  const found = await listOf(view.req.call, path, { filters, size: 5 });
-  const listing: Listing = extras ? { ...found, extras: await extras(view, found.records) } : found;
+  const listing = await withExtras(view, spec, await listOf(view.req.call, path, { filters, size: 5 }));
   const rows = listing.records.map((record) => ({
     path: recordPath(path, record.id),
     cells: columns.map((column) => column.value(record, view, listing)),

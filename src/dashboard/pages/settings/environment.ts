@@ -35,7 +35,7 @@ function purposes(record: ResourceObject, { req, now }: ViewContext): Value {
 }
 
 function domainSummary(record: ResourceObject, view: ViewContext): Row[] {
-  const { attributes: a, id } = record;
+  const { attributes: a } = record;
   const { now } = view;
   return [
     { label: 'Used for', value: purposes(record, view) },
@@ -47,7 +47,6 @@ function domainSummary(record: ResourceObject, view: ViewContext): Row[] {
     { label: terms.failure_reason, value: text(a['failure_reason']) },
     ...(a['missing_since'] === null ? [] : [{ label: terms.dns_record_missing_since, value: time(a['missing_since'], now) }]),
     { label: terms.added, value: time(a['created_at'], now) },
-    { label: terms.id, value: code(id, true) },
   ];
 }
 
@@ -137,7 +136,7 @@ export const environmentsPresentation: Presentation = {
   ],
   filters: [{ name: 'kind', label: terms.environment_type }],
   name: (record) => words(record.attributes['name']),
-  summary: ({ attributes: a, id }, { now }) => [
+  summary: ({ attributes: a }, { now }) => [
     { label: terms.environment_type, value: environmentKind({ attributes: a } as ResourceObject) },
     { label: terms.slug, value: code(a['slug']) },
     { label: terms.issuer, value: code(a['issuer'], true) },
@@ -148,7 +147,6 @@ export const environmentsPresentation: Presentation = {
     { label: terms.session_lifetime, value: duration(a['session_lifetime']) },
     { label: terms.self_service_registration, value: text(a['registration_enabled'] === true ? terms.open : 'Closed') },
     { label: terms.created, value: time(a['created_at'], now) },
-    { label: terms.id, value: code(id, true) },
   ],
   fields: [
     { name: 'name', label: terms.name, attributes: { maxlength: 100 } },
@@ -206,6 +204,7 @@ export const eventTypesPresentation: Presentation = {
     },
   ],
   name: (record) => words(record.attributes['name']),
+  showsId: false,
   summary: ({ attributes: a }) => [
     { label: terms.description, value: text(a['description']) },
     { label: 'About', value: text(eventGroupLabel(words(a['group']))) },

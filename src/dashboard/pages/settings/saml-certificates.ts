@@ -25,6 +25,7 @@ export const samlCertificatesPresentation: Presentation = {
   filters: [{ name: 'status', label: terms.status }],
   name: (record) => record.id,
   state: certificateState,
+  showsId: false,
   summary: ({ attributes: a, id }, { now, req }) => [
     { label: 'Certificate', value: code(id, true) },
     { label: terms.created, value: time(a['created_at'], now) },

@@ -34,6 +34,7 @@ export const signingKeysPresentation: Presentation = {
   state: keyState,
   attention: 'signing_keys',
   extras: healthExtras('signing_keys'),
+  showsId: false,
   summary: ({ attributes: a, id }, { now, req }) => [
     { label: 'Key ID (kid)', value: code(id, true) },
     { label: terms.algorithm, value: text(a['algorithm']) },

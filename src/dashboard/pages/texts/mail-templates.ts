@@ -152,7 +152,7 @@ export const mailTemplatesPresentation: Presentation = {
     { name: 'locale', label: terms.language, kind: 'search' },
   ],
   name: ({ attributes: a }) => (a['locale'] === null ? titleOf(a['name']) : `${titleOf(a['name'])} (${words(a['locale'])})`),
-  summary: ({ id, attributes: a }, { now }) => [
+  summary: ({ attributes: a }, { now }) => [
     { label: 'Mail', value: stack(text(titleOf(a['name'])), quiet(words(a['name']))) },
     { label: 'Sent', value: text(mailSpec(a['name'] as MailName).sent) },
     { label: terms.language, value: language(a['locale']) },
@@ -160,7 +160,6 @@ export const mailTemplatesPresentation: Presentation = {
     { label: 'HTML', value: text(a['html'] === null ? 'Follows from the text' : 'Its own') },
     { label: terms.changed, value: time(a['updated_at'], now) },
     { label: terms.created, value: time(a['created_at'], now) },
-    { label: terms.id, value: code(id, true) },
   ],
   more: async (_view, { attributes: a }) => [
     { kind: 'code', id: 'text', title: terms.text, text: null, code: words(a['text']) },

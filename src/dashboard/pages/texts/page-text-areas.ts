@@ -33,13 +33,11 @@ export const pageTextAreas = (): { readonly name: string; readonly title: string
     keys: pageTextKeys().filter((key) => (groups.length === 0 ? !listed.has(groupOf(key)) : groups.includes(groupOf(key)))),
   }));
 
-/** The name of the area whose page says the text. */
 export function areaOf(key: MessageKey): { readonly name: string; readonly title: string } {
   const name = Object.entries(areas).find(([, { groups }]) => groups.includes(groupOf(key)))?.[0] ?? 'everywhere';
   return { name, title: own(areas, name)?.title ?? name };
 }
 
-/** The area of a group with all its groups; texts of many pages have one group each. */
 export function areaOfGroup(group: string): { readonly title: string; readonly groups: readonly string[] } {
   const area = Object.values(areas).find(({ groups }) => groups.includes(group));
   if (area) return area;
@@ -49,7 +47,6 @@ export function areaOfGroup(group: string): { readonly title: string; readonly g
   return { title: areas['everywhere']?.title ?? group, groups: [...new Set(others)] };
 }
 
-/** The texts of a group, which is a page. */
 export const keysOf = (group: string): readonly MessageKey[] => pageTextKeys().filter((key) => groupOf(key) === group);
 
 const groupTitles = named({

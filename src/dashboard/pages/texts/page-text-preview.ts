@@ -18,7 +18,6 @@ type Shown = {
   readonly req: Request;
   readonly res: Response;
   readonly words: Words;
-  /** What every page has, under its title. */
   readonly base: (title: string) => ReturnType<typeof basePage> & { still: true; return_to: string };
   readonly shown: { readonly language: Language; readonly frames: 'within' };
 };

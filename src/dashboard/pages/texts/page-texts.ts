@@ -69,7 +69,6 @@ const about = (key: MessageKey, tag: Language): Part => ({
   ],
 });
 
-/** The text and the language that a new record is for. */
 function chosen(req: Request): { readonly key: MessageKey; readonly tag: Language } {
   const sent = req.method === 'POST' ? req.form : new URL(req.originalUrl, 'http://own.invalid').searchParams;
   const [key, tag] = [sent.get('key') ?? '', sent.get('locale') ?? ''];
@@ -126,7 +125,6 @@ export const pageTextsPresentation: Presentation = {
     { label: 'Key', value: code(keyOf(record), true) },
     { label: terms.changed, value: time(record.attributes['updated_at'], now) },
     { label: terms.created, value: time(record.attributes['created_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   fields: fieldsFor('login.title', 'en'),
   createFields: (req) => {

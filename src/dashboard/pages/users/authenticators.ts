@@ -1,10 +1,11 @@
 import { authenticatorKinds } from '../../../db/tables/authenticators.js';
+import { linkedRecord } from '../../parts/records/linked-record.js';
 import { named } from '../../../lib/named.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import type { Value } from '../../parts/page-parts.js';
 import { recordPath, type Presentation } from '../../parts/records/presentation.js';
-import { includedRecord, relatedId } from '../../parts/records/objects.js';
-import { code, link, nothing, quiet, stack, state, tags, text, time, words } from '../../parts/values.js';
+import { relatedId } from '../../parts/records/objects.js';
+import { code, nothing, quiet, stack, state, tags, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
 const kindWords = named<string>({ passkey: 'Passkey', totp: terms.authenticator_app, recovery_codes: terms.recovery_codes });
@@ -41,12 +42,6 @@ const tabOf = (record: ResourceObject) => {
   return user === null ? null : `${recordPath('users', user)}/authenticators`;
 };
 
-const userOf = (record: ResourceObject, included: readonly ResourceObject[]): Value => {
-  const id = relatedId(record, 'user');
-  const user = includedRecord(record, 'user', included);
-  return user ? link(words(user.attributes['email']), recordPath('users', user.id)) : id === null ? nothing : code(id);
-};
-
 export const authenticatorsPresentation: Presentation = {
   path: 'authenticators',
   title: terms.sign_in_methods,
@@ -58,7 +53,6 @@ export const authenticatorsPresentation: Presentation = {
     text: 'People add passkeys and authenticator apps in their account. Import them from another system with the Management API or the command line.',
   },
   include: 'user',
-  recordInclude: 'user',
   columns: [
     {
       label: 'Method',
@@ -67,7 +61,7 @@ export const authenticatorsPresentation: Presentation = {
         return a['name'] === kind ? text(kind) : stack(text(a['name']), quiet(kind));
       },
     },
-    { label: terms.user, value: (record, _view, { included }) => userOf(record, included) },
+    { label: terms.user, value: (record, _view, { included }) => linkedRecord(record, 'user', 'users', 'email', included) },
     {
       label: terms.status,
       value: (record) =>
@@ -86,7 +80,7 @@ export const authenticatorsPresentation: Presentation = {
   summary: (record, { now }, included) => {
     const a = record.attributes;
     return [
-      { label: terms.user, value: userOf(record, included) },
+      { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
       { label: terms.type, value: text(kindLabel(a['kind'])) },
       ...(a['kind'] === 'recovery_codes' ? [{ label: 'Codes left', value: codesLeft(a['codes_left']) }] : []),
       ...(a['kind'] === 'passkey'
@@ -100,7 +94,6 @@ export const authenticatorsPresentation: Presentation = {
       { label: terms.last_used, value: lastUsed(record, now) },
       { label: terms.added, value: time(a['created_at'], now) },
       ...(a['expires_at'] === null ? [] : [{ label: terms.expires, value: time(a['expires_at'], now) }]),
-      { label: terms.id, value: code(record.id, true) },
     ];
   },
   fields: [

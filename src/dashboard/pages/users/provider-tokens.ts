@@ -1,16 +1,12 @@
 import { clientChoices, connectionChoices } from '../../parts/forms/choices.js';
-import { includedRecord, relatedId } from '../../parts/records/objects.js';
+import { clientColumn, linkedName, linkedRecord, userColumn } from '../../parts/records/linked-record.js';
 import type { Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import type { Value } from '../../parts/page-parts.js';
-import { code, state, tags, text, time, words } from '../../parts/values.js';
+import { state, tags, time } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
-import { linkedRecord, userColumn } from './user-links.js';
 
 const statusOf = ({ attributes: a }: ResourceObject): Value => (a['status'] === 'live' ? state('good', 'Live') : state('quiet', 'Lost'));
-
-const clientOf = (record: ResourceObject, included: readonly ResourceObject[]) =>
-  words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client'));
 
 export const providerTokensPresentation: Presentation = {
   path: 'provider_tokens',
@@ -20,9 +16,8 @@ export const providerTokensPresentation: Presentation = {
   lead: 'What clients have of people’s accounts at providers. The tokens themselves are never shown.',
   empty: { title: 'No provider tokens yet', text: 'One appears when a person allows a client with a provider grant.' },
   include: 'user,client,connection',
-  recordInclude: 'user,client,connection',
   columns: [
-    { label: terms.client, value: (record, _view, { included }) => text(clientOf(record, included)) },
+    clientColumn,
     {
       label: terms.connection,
       value: (record, _view, { included }) => linkedRecord(record, 'connection', 'connections', 'display_name', included),
@@ -37,7 +32,7 @@ export const providerTokensPresentation: Presentation = {
     { name: 'connection', label: terms.connection, choices: connectionChoices },
     { name: 'status', label: terms.status },
   ],
-  name: (record, included = []) => clientOf(record, included),
+  name: (record, included = []) => linkedName(record, 'client', included),
   state: statusOf,
   summary: (record, { now }, included) => [
     { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
@@ -46,7 +41,6 @@ export const providerTokensPresentation: Presentation = {
     { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
     { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
     { label: terms.last_used, value: time(record.attributes['last_used_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   actions: {
     revoke: {

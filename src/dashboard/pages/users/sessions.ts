@@ -1,10 +1,9 @@
 import { deviceWords } from '../../../lib/user-agent.js';
+import { linkedRecord } from '../../parts/records/linked-record.js';
 import { acrLabel } from '../../parts/forms/choices.js';
-import type { Value } from '../../parts/page-parts.js';
-import { recordPath, type Presentation } from '../../parts/records/presentation.js';
+import { type Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { relatedId, includedRecord } from '../../parts/records/objects.js';
-import { code, link, nothing, quiet, stack, tags, text, time, words, statusStates } from '../../parts/values.js';
+import { code, quiet, stack, tags, text, time, words, statusStates } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
 const sessionState = statusStates({
@@ -15,12 +14,6 @@ const sessionState = statusStates({
 
 const device = (record: ResourceObject): string =>
   deviceWords((record.attributes['user_agent'] as string | null) ?? null) ?? 'Unknown device';
-
-const userOf = (record: ResourceObject, included: readonly ResourceObject[]): Value => {
-  const user = includedRecord(record, 'user', included);
-  const id = relatedId(record, 'user');
-  return user ? link(words(user.attributes['email']), recordPath('users', user.id)) : id === null ? nothing : code(id);
-};
 
 const isActive = (record: ResourceObject) => record.attributes['status'] === 'active';
 
@@ -38,7 +31,7 @@ export const sessionsPresentation: Presentation = {
       label: 'Device',
       value: (record) => stack(text(device(record)), quiet(words(record.attributes['ip_address'] ?? 'Address unknown'))),
     },
-    { label: terms.user, value: (record, _view, { included }) => userOf(record, included) },
+    { label: terms.user, value: (record, _view, { included }) => linkedRecord(record, 'user', 'users', 'email', included) },
     { label: 'Last active', sort: 'last_activity_at', value: (record, { now }) => time(record.attributes['last_activity_at'], now) },
     { label: terms.expires, value: (record, { now }) => time(record.attributes['expires_at'], now) },
     { label: terms.status, value: sessionState },
@@ -53,7 +46,7 @@ export const sessionsPresentation: Presentation = {
   summary: (record, { now }, included) => {
     const a = record.attributes;
     return [
-      { label: terms.user, value: userOf(record, included) },
+      { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
       { label: terms.ip_address, value: code(a['ip_address'], true) },
       { label: 'User agent', value: code(a['user_agent']) },
       { label: 'Signed in', value: time(a['signed_in_at'], now) },
@@ -70,7 +63,6 @@ export const sessionsPresentation: Presentation = {
         ? []
         : [{ label: 'Revoked', value: stack(time(a['revoked_at'], now), quiet(words(a['revoke_reason'] ?? ''))) }]),
       { label: terms.clients, value: tags(included.filter((one) => one.type === 'client').map((one) => one.attributes['name'])) },
-      { label: terms.id, value: code(record.id, true) },
     ];
   },
   actions: {

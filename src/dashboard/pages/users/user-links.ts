@@ -1,34 +1,17 @@
+import { aboveDetails, detailExtras, detailedSummary } from '../../parts/records/details.js';
 import { clientChoices, connectionChoices } from '../../parts/forms/choices.js';
+import { clientColumn, linkedName, linkedRecord, userColumn } from '../../parts/records/linked-record.js';
 import { recordPath, type ColumnSpec, type Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { relatedId, includedRecord } from '../../parts/records/objects.js';
 import type { Value } from '../../parts/page-parts.js';
-import { code, json, link, nothing, stack, state, statusStates, tags, text, time, words } from '../../parts/values.js';
+import { code, json, stack, state, statusStates, tags, text, time, words } from '../../parts/values.js';
 import { named } from '../../../lib/named.js';
 import { terms } from '../../parts/words.js';
 
-/** The tab of the user that the record belongs to. */
 const tabOf = (tab: string) => (record: ResourceObject) => {
   const user = relatedId(record, 'user');
   return user === null ? null : `${recordPath('users', user)}/${tab}`;
-};
-
-/** The record that is linked to, by its name where the reader may see it. */
-export function linkedRecord(
-  record: ResourceObject,
-  name: string,
-  path: string,
-  attribute: string,
-  included: readonly ResourceObject[],
-): Value {
-  const id = relatedId(record, name);
-  const found = includedRecord(record, name, included);
-  return found ? link(words(found.attributes[attribute]), recordPath(path, found.id)) : id === null ? nothing : code(id);
-}
-
-export const userColumn: ColumnSpec = {
-  label: terms.user,
-  value: (record, _view, { included }) => linkedRecord(record, 'user', 'users', 'email', included),
 };
 
 /** Whether the account signs its person in, or the connection has changed since. */
@@ -43,7 +26,6 @@ export const identitiesPresentation: Presentation = {
   lead: 'Accounts at other providers that people sign in with. Created when people sign in through a connection.',
   empty: { title: 'No connected accounts yet', text: 'One appears when someone signs in through a connection.' },
   include: 'user,connection',
-  recordInclude: 'user,connection',
   columns: [
     { label: terms.account, value: ({ attributes: a }) => text(a['email'] ?? a['subject']) },
     {
@@ -76,7 +58,6 @@ export const identitiesPresentation: Presentation = {
     { label: 'Link', value: linkState(record) },
     { label: terms.last_used, value: time(record.attributes['last_login_at'], now) },
     { label: 'Connected', value: time(record.attributes['created_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
   ],
   remove: {
     label: 'Unlink account',
@@ -84,6 +65,23 @@ export const identitiesPresentation: Presentation = {
     leadsTo: tabOf('identities'),
   },
 };
+
+const scopesByApi = 'Scopes by API';
+
+/** What was allowed: scopes, and details below them. */
+const scopesColumn: ColumnSpec = {
+  label: terms.scopes,
+  value: (record, _view, { extras }) => aboveDetails(tags(record.attributes['scopes'], 6), extras?.get(record.id)),
+};
+
+const consentSummary: Presentation['summary'] = (record, { now }, included) => [
+  { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
+  { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
+  { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
+  { label: scopesByApi, value: json(record.attributes['resource_scopes']) },
+  { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
+  { label: terms.changed, value: time(record.attributes['updated_at'], now) },
+];
 
 export const consentsPresentation: Presentation = {
   path: 'consents',
@@ -93,28 +91,17 @@ export const consentsPresentation: Presentation = {
   lead: 'The access that people gave to applications.',
   empty: { title: 'No consents yet', text: 'Consents appear when people allow an application that isn’t first-party.' },
   include: 'user,client',
-  recordInclude: 'user,client',
   columns: [
-    {
-      label: terms.client,
-      value: (record, _view, { included }) =>
-        text(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
-    },
+    clientColumn,
     userColumn,
-    { label: terms.scopes, value: (record) => tags(record.attributes['scopes'], 6) },
+    scopesColumn,
     { label: terms.allowed, sort: 'granted_at', value: (record, { now }) => time(record.attributes['granted_at'], now) },
   ],
   filters: [{ name: 'client', label: terms.client, choices: clientChoices }],
-  name: (record, included = []) => words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
-  summary: (record, { now }, included) => [
-    { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
-    { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
-    { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
-    { label: 'Scopes by API', value: json(record.attributes['resource_scopes']) },
-    { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
-    { label: terms.changed, value: time(record.attributes['updated_at'], now) },
-    { label: terms.id, value: code(record.id, true) },
-  ],
+  name: (record, included = []) => linkedName(record, 'client', included),
+  extras: detailExtras,
+  summary: consentSummary,
+  named: detailedSummary(consentSummary, scopesByApi),
   remove: {
     label: 'Withdraw consent',
     text: 'Everything issued to the client for this person stops working, and the client has to ask again.',
@@ -133,6 +120,17 @@ const allowedBy = ({ attributes: a }: ResourceObject): Value => text(origins[wor
 const authorizationState = statusStates({ active: ['good', terms.active], blocked: ['bad', 'Blocked'] });
 const isBlocked = ({ attributes: a }: ResourceObject) => a['status'] === 'blocked';
 
+const authorizationSummary: Presentation['summary'] = (record, { now }, included) => [
+  { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
+  { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
+  { label: allowedByLabel, value: allowedBy(record) },
+  { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
+  { label: scopesByApi, value: json(record.attributes['resource_scopes']) },
+  { label: terms.last_used, value: time(record.attributes['last_used_at'], now) },
+  { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
+  ...(record.attributes['blocked_at'] === null ? [] : [{ label: 'Blocked since', value: time(record.attributes['blocked_at'], now) }]),
+];
+
 export const authorizationsPresentation: Presentation = {
   path: 'authorizations',
   title: terms.authorizations,
@@ -141,7 +139,6 @@ export const authorizationsPresentation: Presentation = {
   lead: 'The clients that act for people, whoever allowed it: by consent, as first-party clients, by token exchange or by identity assertions.',
   empty: { title: 'No authorizations yet', text: 'Authorizations appear when a client gets tokens for a person.' },
   include: 'user,client',
-  recordInclude: 'user,client',
   columns: [
     {
       label: terms.client,
@@ -152,7 +149,7 @@ export const authorizationsPresentation: Presentation = {
       },
     },
     userColumn,
-    { label: terms.scopes, value: (record) => tags(record.attributes['scopes'], 6) },
+    scopesColumn,
     { label: allowedByLabel, value: allowedBy },
     { label: terms.status, value: authorizationState },
     { label: terms.last_used, sort: 'last_used_at', value: (record, { now }) => time(record.attributes['last_used_at'], now) },
@@ -163,19 +160,11 @@ export const authorizationsPresentation: Presentation = {
     { name: 'origin', label: allowedByLabel, choices: async () => Object.entries(origins).map(([value, label]) => ({ value, label })) },
     { name: 'status', label: terms.status },
   ],
-  name: (record, included = []) => words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
+  name: (record, included = []) => linkedName(record, 'client', included),
   state: authorizationState,
-  summary: (record, { now }, included) => [
-    { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
-    { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
-    { label: allowedByLabel, value: allowedBy(record) },
-    { label: terms.scopes, value: tags(record.attributes['scopes'], 100) },
-    { label: 'Scopes by API', value: json(record.attributes['resource_scopes']) },
-    { label: terms.last_used, value: time(record.attributes['last_used_at'], now) },
-    { label: terms.allowed, value: time(record.attributes['granted_at'], now) },
-    ...(record.attributes['blocked_at'] === null ? [] : [{ label: 'Blocked since', value: time(record.attributes['blocked_at'], now) }]),
-    { label: terms.id, value: code(record.id, true) },
-  ],
+  extras: detailExtras,
+  summary: authorizationSummary,
+  named: detailedSummary(authorizationSummary, scopesByApi),
   actions: {
     revoke: {
       label: 'Revoke access',

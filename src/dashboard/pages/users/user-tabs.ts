@@ -1,6 +1,7 @@
 import { roleChoices } from '../../parts/forms/choices.js';
 import { linkForm } from '../../parts/forms/linked-records.js';
 import type { Part, TablePart } from '../../parts/page-parts.js';
+import { withExtras } from '../../parts/lists/extras.js';
 import { recordPath, type ViewContext, type Presentation, type TabSpec } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { may, relatedOf } from '../../parts/records/objects.js';
@@ -77,13 +78,15 @@ async function sessionsTab(view: ViewContext, record: ResourceObject): Promise<r
 
 const linkedTab =
   (presentation: Presentation, nothing: [title: string, text: string]) =>
-  async ({ req, now }: ViewContext, record: ResourceObject): Promise<readonly Part[]> => {
-    const include = readableIncludes(req, { path: presentation.path, recordInclude: presentation.include });
-    const listing = await relatedOf(req.call, 'users', record.id, presentation.path, { size: most, include });
+  async (view: ViewContext, record: ResourceObject): Promise<readonly Part[]> => {
+    const { req } = view;
+    const include = readableIncludes(req, presentation.path, presentation.include);
+    const found = await relatedOf(req.call, 'users', record.id, presentation.path, { size: most, include });
+    const listing = await withExtras(view, presentation, found);
     const columns = presentation.columns.filter(({ label }) => label !== terms.user);
     const rows = listing.records.map((one) => ({
       path: recordPath(presentation.path, one.id),
-      cells: columns.map((column) => column.value(one, { req, now }, listing)),
+      cells: columns.map((column) => column.value(one, view, listing)),
     }));
     const shown = columns.map(({ label }) => ({ label }));
     return [plain({ id: presentation.path, caption: presentation.title, columns: shown, rows, nothing })];

@@ -80,7 +80,7 @@ export const usersPresentation: Presentation = {
   state: userState,
   recordInclude: 'roles',
   details: 'Add details',
-  summary: ({ attributes: a, id }, { now }, included) => [
+  summary: ({ attributes: a }, { now }, included) => [
     {
       label: 'Email',
       value: stack(
@@ -109,7 +109,6 @@ export const usersPresentation: Presentation = {
     { label: terms.external_id, value: code(a['external_id'], true) },
     { label: 'Metadata', value: Object.keys(a['metadata'] as object).length === 0 ? nothing : json(a['metadata']) },
     { label: terms.created, value: time(a['created_at'], now) },
-    { label: terms.id, value: code(id, true) },
   ],
   sections: [
     { title: terms.account },

@@ -52,7 +52,7 @@ export const logStreamsPresentation: Presentation = {
   state: streamState,
   above: async (_view, record) => healthNotice(healthOf(record)),
   summary: (record, { now }) => {
-    const { attributes: a, id } = record;
+    const { attributes: a } = record;
     return [
       { label: terms.url, value: code(a['url'], true) },
       { label: 'Source', value: sourcesOf(record) },
@@ -64,7 +64,6 @@ export const logStreamsPresentation: Presentation = {
       ...(a['failing_since'] === null ? [] : [{ label: 'Failing since', value: time(a['failing_since'], now) }]),
       { label: 'Last sent', value: time(a['last_sent_at'], now) },
       { label: terms.created, value: time(a['created_at'], now) },
-      { label: terms.id, value: code(id, true) },
     ];
   },
   fields: [

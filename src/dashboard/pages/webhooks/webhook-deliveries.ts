@@ -153,6 +153,7 @@ export const webhookDeliveriesPresentation: Presentation = {
   recordInclude: 'webhook,attempts',
   name: (record) => words(record.attributes['event_type']),
   state: deliveryState,
+  showsId: false,
   summary: (record, { now }, included) => {
     const a = record.attributes;
     const webhook = includedRecord(record, 'webhook', included);

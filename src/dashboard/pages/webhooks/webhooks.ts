@@ -67,7 +67,7 @@ export const webhooksPresentation: Presentation = {
   ],
   name: (record) => words(record.attributes['name']),
   state: webhookState,
-  summary: ({ attributes: a, id }, { now }) => [
+  summary: ({ attributes: a }, { now }) => [
     { label: terms.url, value: code(a['url'], true) },
     { label: terms.events, value: eventTags({ attributes: a }, 100) },
     { label: terms.description, value: text(a['description']) },
@@ -75,7 +75,6 @@ export const webhooksPresentation: Presentation = {
     { label: 'Last delivery', value: time(a['last_delivery_at'], now) },
     { label: 'Last success', value: time(a['last_success_at'], now) },
     { label: terms.created, value: time(a['created_at'], now) },
-    { label: terms.id, value: code(id, true) },
   ],
   above: async (_view, record) => healthNotice(healthOf(record)),
   more: lastDay,

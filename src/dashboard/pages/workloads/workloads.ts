@@ -1,10 +1,11 @@
 import type { Request } from 'express';
+import { clientColumn, linkedName, linkedRecord } from '../../parts/records/linked-record.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { clientChoices, statusField, trustedIssuerChoices, workloadClientChoices } from '../../parts/forms/choices.js';
 import type { Part, Value } from '../../parts/page-parts.js';
 import { recordPath, type FieldSpec, type Presentation, type ViewContext } from '../../parts/records/presentation.js';
-import { includedRecord, may, relatedId, relatedOf } from '../../parts/records/objects.js';
-import { code, json, link, quiet, stack, state, text, time, words } from '../../parts/values.js';
+import { includedRecord, may, relatedOf } from '../../parts/records/objects.js';
+import { code, json, quiet, stack, state, text, time, words } from '../../parts/values.js';
 import { claimLines } from './claim-lines.js';
 import { platformOfIssuer, platforms, type Platform } from './platforms.js';
 import { terms } from '../../parts/words.js';
@@ -59,11 +60,7 @@ async function credentialsOf({ req, now }: ViewContext, { id, attributes }: Reso
     : null;
   const rows = records.map((record) => ({
     path: recordPath('federated_credentials', record.id),
-    cells: [
-      text(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
-      claimLines(record),
-      time(record.attributes['created_at'], now),
-    ],
+    cells: [text(linkedName(record, 'client', included)), claimLines(record), time(record.attributes['created_at'], now)],
   }));
   const table: Part = {
     kind: 'table',
@@ -100,7 +97,7 @@ export const trustedIssuersPresentation: Presentation = {
   name: (record) => words(record.attributes['name']),
   state: issuerState,
   more: credentialsOf,
-  summary: ({ attributes: a, id }, { now }) => [
+  summary: ({ attributes: a }, { now }) => [
     { label: terms.issuer, value: code(a['issuer'], true) },
     { label: 'Keys', value: a['jwks'] === null ? keysOf(a['jwks_uri']) : json(a['jwks']) },
     ...(a['last_error'] === null
@@ -112,7 +109,6 @@ export const trustedIssuersPresentation: Presentation = {
           },
         ]),
     { label: terms.created, value: time(a['created_at'], now) },
-    { label: terms.id, value: code(id, true) },
   ],
   fields: issuerFields(platforms['other'] as Platform, false),
   createFields: (req) => issuerFields(platformOf(req), true),
@@ -156,13 +152,8 @@ export const federatedCredentialsPresentation: Presentation = {
   lead: 'Which tokens of a trusted issuer authenticate which client.',
   empty: { title: terms.no_federated_credentials_yet, text: 'A federated credential defines the claims of your workload’s tokens.' },
   include: 'client,trusted_issuer',
-  recordInclude: 'client,trusted_issuer',
   columns: [
-    {
-      label: terms.client,
-      value: (record, _view, { included }) =>
-        text(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client')),
-    },
+    clientColumn,
     {
       label: terms.issuer,
       value: (record, _view, { included }) => text(includedRecord(record, 'trusted_issuer', included)?.attributes['name']),
@@ -175,22 +166,14 @@ export const federatedCredentialsPresentation: Presentation = {
     { name: 'trusted_issuer', label: terms.issuer, choices: trustedIssuerChoices },
   ],
   name: (record, included = []) =>
-    `${words(includedRecord(record, 'trusted_issuer', included)?.attributes['name'] ?? 'Issuer')} → ${words(includedRecord(record, 'client', included)?.attributes['name'] ?? relatedId(record, 'client'))}`,
+    `${words(includedRecord(record, 'trusted_issuer', included)?.attributes['name'] ?? 'Issuer')} → ${linkedName(record, 'client', included)}`,
   summary: (record, { now }, included) => {
-    const [client, issuer] = [includedRecord(record, 'client', included), includedRecord(record, 'trusted_issuer', included)];
     return [
-      {
-        label: terms.client,
-        value: client ? link(words(client.attributes['name']), recordPath('clients', client.id)) : code(relatedId(record, 'client')),
-      },
-      {
-        label: terms.issuer,
-        value: issuer ? link(words(issuer.attributes['name']), recordPath('trusted_issuers', issuer.id)) : quiet('–'),
-      },
+      { label: terms.client, value: linkedRecord(record, 'client', 'clients', 'name', included) },
+      { label: terms.issuer, value: linkedRecord(record, 'trusted_issuer', 'trusted_issuers', 'name', included) },
       { label: 'Audience', value: code(record.attributes['audience'], true) },
       { label: terms.claims, value: claimLines(record) },
       { label: terms.created, value: time(record.attributes['created_at'], now) },
-      { label: terms.id, value: code(record.id, true) },
     ];
   },
   fields: credentialFields(platforms['other'] as Platform),

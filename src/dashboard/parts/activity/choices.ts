@@ -47,7 +47,6 @@ export const bareEntry = (event: SecurityEventName, entry: Partial<ActivityEntry
 
 const byLabel = (one: Choice, other: Choice) => (one.group ?? '').localeCompare(other.group ?? '') || one.label.localeCompare(other.label);
 
-/** The security events by their sentences. */
 export const securityEventChoices = async (): Promise<Choice[]> =>
   (Object.keys(securityEvents) as SecurityEventName[])
     .map((value) => ({ value, label: activitySentence(bareEntry(value), storedNames).text }))

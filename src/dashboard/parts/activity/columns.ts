@@ -121,7 +121,6 @@ const columnsOf = (entryOf: (record: ResourceObject) => ActivityEntry): readonly
   { label: terms.time, sort: 'occurred_at', value: (record, { now }) => time(record.attributes['occurred_at'], now) },
 ];
 
-/** The columns of the audit log, and of security events, with what they need. */
 export const logColumns = { columns: columnsOf(entryOfLog), extras: extrasOf(entryOfLog) };
 export const eventColumns = { columns: columnsOf(entryOfEvent), extras: extrasOf(entryOfEvent) };
 

@@ -59,7 +59,6 @@ export function entryOfLog({ attributes: a }: ResourceObject): ActivityEntry {
   };
 }
 
-/** A security event. */
 export function entryOfEvent({ attributes: a }: ResourceObject): ActivityEntry {
   const { reason, target, ...detail } = a['detail'] as { reason: string | null; target: Target } & Record<string, unknown>;
   const name = a['event'] as string;

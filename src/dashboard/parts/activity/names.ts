@@ -28,7 +28,6 @@ export function partyIn(name: string, value: unknown): Party | null {
   return isNamed(type) && typeof value === 'string' ? { type, id: value, display: null } : null;
 }
 
-/** The parties that an entry names. */
 const partiesOf = ({ actor, target, detail }: ActivityEntry): readonly Party[] => [
   actor,
   target,

@@ -223,7 +223,6 @@ const events: Readonly<Record<SecurityEventName, Template | ((happening: Happeni
   'management.denied': (happening) => denied(happening),
 };
 
-/** An operation that somebody was not allowed. */
 function denied({ entry, names }: Happening): Sentence {
   const tried = operationWords(entry.operation ?? '')?.tried ?? 'do this';
   const [why, tone, fix = null] = reasonOf(entry.reason) ?? [null, 'bad' as const];

@@ -96,7 +96,6 @@ export async function permissionChoices(view: ViewContext): Promise<Choice[]> {
 
 export const environmentKindChoices = async (): Promise<Choice[]> => environmentKinds.map((value) => ({ value, label: inWords(value) }));
 
-/** The languages of pages, each by the name that its speakers call it. */
 export const languageChoices = async (): Promise<Choice[]> => languageTags.map((value) => ({ value, label: languages[value].name }));
 
 const breachedPasswordWords = { refuse: 'Refuse breached passwords', off: terms.off } as const;
@@ -122,10 +121,8 @@ export const metadataDocumentChoices = async (): Promise<Choice[]> =>
 
 const dpopNonceWords = { optional: terms.optional, required: terms.required } as const;
 
-/** Whether DPoP proofs have to bear a nonce. */
 export const dpopNonceChoices = async (): Promise<Choice[]> => dpopNonceRules.map((value) => ({ value, label: dpopNonceWords[value] }));
 
-/** What the events of a group are about. */
 export const eventGroupLabel = (group: string): string => (group === 'login' ? 'Sign-ins' : `${inWords(group)}s`);
 
 /** What `*` is called. */
@@ -170,7 +167,6 @@ const acrWords: Record<string, { readonly label: string; readonly hint: string }
   phr: { label: 'Phishing-resistant (passkey)', hint: 'Resists phishing.' },
 });
 
-/** A class of sign-ins (`acr`) in words. */
 export const acrLabel = (acr: unknown): string => own(acrWords, String(acr))?.label ?? terms.none;
 
 export const acrChoices = (values: readonly string[]): Choice[] =>

@@ -114,7 +114,6 @@ export function newPage(render: Render, presentation: Presentation) {
   };
 }
 
-/** The form with what follows from it. */
 function completed({ data }: FormDocument, { complete }: NonNullable<Presentation['create']>): FormDocument {
   return complete ? { data: { ...data, attributes: complete(data.attributes) } } : { data };
 }

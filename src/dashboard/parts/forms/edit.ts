@@ -30,7 +30,6 @@ type Editing = {
   readonly subject: FormSubject | undefined;
 };
 
-/** The pages of the record's form. */
 const subjectsOf = ({ subjects }: Presentation, record: ResourceObject) => subjects?.filter(({ when }) => when?.(record) ?? true);
 
 /** The page of a form by subject that the address names; without a name the first. Undefined: the form has one page. @throws {ApiError} 404 */
@@ -66,7 +65,7 @@ async function editing(req: Request, presentation: Presentation): Promise<Editin
   if (!presentation.fields || !resource.update) throw notFound();
   requirePermissions(req.call, permissionFor(resource, 'write'));
   const many = presentation.fields.filter((field) => field.relationship === 'many' && field.on !== 'create').map((field) => field.name);
-  const include = many.length > 0 ? readableIncludes(req, { ...presentation, recordInclude: many.join(',') }) : undefined;
+  const include = readableIncludes(req, presentation.path, many.join(','));
   const { record, row, included } = await recordOf(req.call, presentation.path, addressedId(req), include);
   if (!(presentation.edit?.when?.(record) ?? true)) throw notFound();
   const subject = addressedSubject(req, presentation, record);

@@ -159,7 +159,6 @@ export function exportRelated({ path }: Presentation, relationship: string, titl
   };
 }
 
-/** The same of records that were selected. */
 export async function exportSelected(
   req: Request,
   res: Response,

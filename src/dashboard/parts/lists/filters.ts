@@ -30,7 +30,6 @@ async function choicesOf(view: ViewContext, resource: Resource, spec: FilterSpec
   return [all, ...schema.options.map(String).map((value) => ({ value, label: words[value] ?? inWords(value) }))];
 }
 
-/** A list's state, all of it from the address. */
 export type ListState = {
   readonly values: Readonly<Record<string, string>>;
   readonly sort: string;
@@ -44,7 +43,6 @@ export function listState(req: Request, filters: readonly FilterSpec[], defaultS
   return { values, sort: query.get('sort') ?? defaultSort, after: query.get('after'), before: query.get('before') };
 }
 
-/** What the state means to the list of the API. */
 export function filtersOf(state: ListState, filters: readonly FilterSpec[], now: Date): Record<string, string> {
   const query: Record<string, string> = named();
   for (const spec of filters) {

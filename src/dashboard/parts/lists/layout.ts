@@ -41,7 +41,6 @@ export const layoutOf = (req: Request, path: string): Layout => layoutsIn(req).g
 export const shownColumns = (columns: readonly ColumnSpec[], { hidden }: Layout): readonly ColumnSpec[] =>
   columns.filter(({ label }, index) => index === 0 || !hidden.includes(label));
 
-/** The form that changes it. */
 export const layoutForm = (path: string, columns: readonly ColumnSpec[], { size, hidden }: Layout): ListLayoutForm => ({
   list: path,
   sizes: pageSizes.map((value) => ({ value, selected: value === size })),

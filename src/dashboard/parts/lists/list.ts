@@ -5,6 +5,7 @@ import type { Render } from '../render.js';
 import { managedIds } from '../records/managed-notice.js';
 import { readableIncludes } from '../records/record.js';
 import type { Column, LinkButton, Selection, TablePart } from '../page-parts.js';
+import { withExtras } from './extras.js';
 import { recordPath, type ColumnSpec, type ViewContext, type Presentation } from '../records/presentation.js';
 import { filterPart, listState, readFilters, type ListState } from './filters.js';
 import { layoutForm, layoutOf, shownColumns } from './layout.js';
@@ -115,9 +116,11 @@ function createButton(call: Call, { path, create }: Presentation): LinkButton | 
 /** The rows as they are shown: with what columns show beside them, and marked where a document manages them. */
 async function shownListing(view: ViewContext, presentation: Presentation, listing: Listing): Promise<Listing> {
   const { call } = view.req;
-  const extras = await presentation.extras?.(view, listing.records);
   const ids = listing.records.map(({ id }) => id);
-  return { ...listing, ...(extras && { extras }), managed: await managedIds(call, resourceOf(call, presentation.path).type, ids) };
+  return {
+    ...(await withExtras(view, presentation, listing)),
+    managed: await managedIds(call, resourceOf(call, presentation.path).type, ids),
+  };
 }
 
 /** GET /dashboard/{collection} */
@@ -136,7 +139,7 @@ export function listPage(render: Render, presentation: Presentation) {
       size: layout.size,
       filters: query,
       sort: state.sort,
-      include: readableIncludes(req, { path: presentation.path, recordInclude: presentation.include }),
+      include: readableIncludes(req, presentation.path, presentation.include),
       after: state.after,
       before: state.before,
     };

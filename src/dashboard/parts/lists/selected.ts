@@ -67,7 +67,6 @@ function planOf(req: Request, { path, selected, actions, remove }: Presentation)
   return { ...common, label, text: confirm, danger, guarded, done, applies: (record) => when?.(record) ?? true, write };
 }
 
-/** The selected records that are there still. */
 async function selectedRecords(req: Request, path: string): Promise<readonly ResourceObject[]> {
   const ids = selectedIds(req.form.all);
   if (ids.length > mostSelected) throw new PageError(400, 'too_many_selected', `Select at most ${mostSelected} at a time.`);

@@ -5,10 +5,8 @@ import { may, resourceOf } from '../records/objects.js';
 import type { Presentation } from '../records/presentation.js';
 import { terms } from '../words.js';
 
-/** The name of a row's box. */
 export const selectedName = (id: string): string => `id:${id}`;
 
-/** The ids of the boxes that were ticked. */
 export const selectedIds = (fields: Readonly<Record<string, string>>): readonly string[] =>
   Object.keys(fields).flatMap((name) => (name.startsWith('id:') ? [name.slice(3)] : []));
 

@@ -41,7 +41,6 @@ export function resourceOf(call: Call, path: string): Resource {
   return resource;
 }
 
-/** What is asked as the query parameters of the API. */
 function parametersOf(listQuery: ListQuery): ReadRequest {
   const parameters = Object.entries({
     ...Object.fromEntries(Object.entries(listQuery.filters ?? {}).map(([name, value]) => [`filter[${name}]`, value])),

@@ -70,13 +70,11 @@ export type FormSubject = {
   readonly fields: readonly FieldSpec[];
 };
 
-/** A section of a form with its fields, which say themselves where they belong. */
 export const formSection = (section: SectionSpec, fields: readonly FieldSpec[]) => ({
   section,
   fields: fields.map((field): FieldSpec => ({ ...field, section: section.title })),
 });
 
-/** A page of a long form that is made of sections. */
 export const subjectOf = (
   subject: Omit<FormSubject, 'sections' | 'fields'>,
   sections: readonly ReturnType<typeof formSection>[],
@@ -172,11 +170,14 @@ export type ListSpec = {
 type Parts = (view: ViewContext, record: ResourceObject, included: readonly ResourceObject[]) => Promise<readonly Part[]>;
 
 export type RecordSpec = {
+  /** `include` unless given. */
   readonly recordInclude?: string;
   readonly state?: (record: ResourceObject) => Value;
   /** What it is among the things that have to work: while it doesn't, its pages say so in the place of its state. */
   readonly attention?: AttentionKind;
   readonly summary: (record: ResourceObject, view: ViewContext, included: readonly ResourceObject[]) => readonly Row[];
+  /** False: what identifies it has a row of its own, under another name. */
+  readonly showsId?: false;
   /** The summary leaves out what is empty; this leads to the form that fills it in. */
   readonly details?: string;
   /** Values that the summary leaves out until it is asked to show all, by attribute. */
@@ -184,8 +185,8 @@ export type RecordSpec = {
   /** Parts above the summary: what somebody has to do about the record. */
   readonly above?: Parts;
   readonly more?: Parts;
-  /** The same for the record's own page, where they name other records. */
-  readonly named?: (view: ViewContext, record: ResourceObject) => Promise<Pick<Presentation, 'name' | 'summary' | 'more'>>;
+  /** The same for the record's own page, where they tell of other records. */
+  readonly named?: (view: ViewContext, record: ResourceObject) => Promise<Partial<Pick<Presentation, 'name' | 'summary' | 'more'>>>;
   readonly tabs?: readonly TabSpec[];
   readonly actions?: Readonly<Record<string, ActionSpec>>;
   readonly remove?: RemoveSpec;
@@ -224,9 +225,7 @@ export type EditSpec = { readonly lead?: string; readonly guarded?: boolean; rea
 export type FormSpec = {
   readonly sections?: readonly SectionSpec[];
   readonly fields?: readonly FieldSpec[];
-  /** The fields of a new record where they depend on what the request names. */
   readonly createFields?: (req: Request) => readonly FieldSpec[];
-  /** The fields of a change, where they depend on the record. */
   readonly editFields?: (record: ResourceObject) => readonly FieldSpec[];
   /** What stands above and below the forms of a new record (null) and of one that is there. */
   readonly formParts?: (

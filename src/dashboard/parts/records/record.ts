@@ -7,7 +7,7 @@ import type { LinkButton, Part, PostButton, Row } from '../page-parts.js';
 import { recordPath, type ViewContext, type Presentation } from './presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { healthNotice, healthOfRecord, healthState } from '../health.js';
-import { nothing } from '../values.js';
+import { code, nothing } from '../values.js';
 import { listAddress } from '../list-address.js';
 import { managedNotice } from './managed-notice.js';
 import { may, recordOf, resourceOf } from './objects.js';
@@ -15,7 +15,6 @@ import { terms } from '../words.js';
 
 export const addressedId = (req: Request): string => String(req.params['id'] ?? '');
 
-/** The tabs of a record that the actor may see; the first is the record itself. */
 function tabsOf(view: ViewContext, presentation: Presentation, record: ResourceObject, current: string | null) {
   const { call } = view.req;
   const tabs = (presentation.tabs ?? []).filter(
@@ -75,7 +74,8 @@ const isNothing = ({ value }: Row): boolean =>
 
 /** What the record is: all of it, or without the settings that have their default. */
 function summaryOf(view: ViewContext, presentation: Presentation, record: ResourceObject, included: readonly ResourceObject[]): Part {
-  const rows = withAttributes(presentation, presentation.summary(record, view, included));
+  const id = presentation.showsId === false ? [] : [{ label: terms.id, value: code(record.id, true) }];
+  const rows = withAttributes(presentation, [...presentation.summary(record, view, included), ...id]);
   const defaults = presentation.defaults?.(record) ?? {};
   const isDefault = ({ attribute = '' }: Row) =>
     Object.hasOwn(defaults, attribute) && isDeepStrictEqual(record.attributes[attribute] ?? null, defaults[attribute]);
@@ -93,7 +93,6 @@ function summaryOf(view: ViewContext, presentation: Presentation, record: Resour
   return { kind: 'summary', title: null, rows: rows.filter((row) => !isDefault(row)), more: { label, path: `${path}?show=all` } };
 }
 
-/** The frame that all pages of a record share. */
 export function recordFrame(
   view: ViewContext,
   presentation: Presentation,
@@ -128,7 +127,12 @@ async function judgedFrame(...[view, presentation, record, included, tab]: Param
 /** GET /dashboard/{collection}/{id} */
 export function recordPage(render: Render, usual: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
-    const { record, included } = await recordOf(req.call, usual.path, addressedId(req), readableIncludes(req, usual));
+    const { record, included } = await recordOf(
+      req.call,
+      usual.path,
+      addressedId(req),
+      readableIncludes(req, usual.path, usual.recordInclude ?? usual.include),
+    );
     const view: ViewContext = { req, now: req.call.ctx.clock.now() };
     const presentation: Presentation = { ...usual, ...(await usual.named?.(view, record)) };
     const { dangers, trouble, ...frame } = await judgedFrame(view, presentation, record, included, null);
@@ -142,13 +146,10 @@ export function recordPage(render: Render, usual: Presentation) {
   };
 }
 
-/** The presentation's `include` without relationships that the actor may not read. */
-export function readableIncludes(
-  req: Request,
-  presentation: { readonly path: string; readonly recordInclude?: string | undefined },
-): string | undefined {
-  const resource = resourceOf(req.call, presentation.path);
-  const names = (presentation.recordInclude ?? '').split(',').filter((name) => {
+/** An `include` without relationships that the actor may not read. */
+export function readableIncludes(req: Request, path: string, include = ''): string | undefined {
+  const resource = resourceOf(req.call, path);
+  const names = include.split(',').filter((name) => {
     const target = req.call.registry.byType.get(resource.relationships[name.split('.')[0] ?? '']?.to ?? '');
     return target !== undefined && req.call.actor.permissions.has(`${target.permissions ?? target.path}:read`);
   });

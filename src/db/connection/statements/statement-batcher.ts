@@ -17,6 +17,8 @@ export type BatcherState = {
   readonly oldestWait: number;
   /** How many were refused so far, because they couldn't be served in time. */
   readonly refused: number;
+  /** Statements sent to the server so far, each attempt; without those that run on the pool. */
+  readonly sent: number;
   /** Names of statements that are isolated from the others. */
   readonly isolated: readonly string[];
 };
@@ -79,6 +81,7 @@ class Batcher {
   readonly #connections: SharedConnection[];
   readonly #backlog: Backlog;
   readonly #isolation: Isolation;
+  #sent = 0;
   #scheduled = false;
   #closed = false;
   #expiry: NodeJS.Timeout | null = null;
@@ -115,6 +118,7 @@ class Batcher {
       length: this.#backlog.length + length,
       oldestWait: Math.max(wait, oldest ? (performance.now() - oldest.since) / 1000 : 0),
       refused: this.#backlog.refused + refused,
+      sent: this.#sent,
       isolated: names,
     };
   }
@@ -177,6 +181,7 @@ class Batcher {
       return;
     }
     const begun = performance.now();
+    this.#sent += group.length;
     try {
       const rows = await connection.send(session, group.map(({ query }) => query), answerTimeoutMs); // prettier-ignore
       this.#backlog.took(performance.now() - begun);

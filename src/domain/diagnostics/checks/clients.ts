@@ -14,7 +14,6 @@ export const clientsCheck = check({
   inspects: 'Redirect URIs of enabled clients in environments of kind `production`, and who answers for enabled agents.',
   okText: 'No production client receives codes over plain http, and every agent has an owner.',
   needs: 'schema',
-  variables: [],
   faults: {
     plain: {
       level: 'warning',

@@ -11,7 +11,6 @@ export const clockCheck = check({
   inspects: 'How far this machine’s clock and the database’s are apart.',
   okText: 'This machine and the database agree on the time.',
   needs: 'database',
-  variables: [],
   faults: {
     far: {
       level: 'problem',

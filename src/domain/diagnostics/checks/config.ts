@@ -37,7 +37,6 @@ export const configCheck = check({
     'Environment variables, and with the embedded database whether `DATA_DIR` can be used, by the user that runs PostgreSQL for root too.',
   okText: 'Every variable is valid.',
   needs: null,
-  variables: [],
   faults: {
     wrong: {
       level: 'problem',

@@ -68,7 +68,6 @@ export const connectionsCheck = check({
     'Enabled connections of all environments, the first hundred: a connection to issuer, token and userinfo endpoint, and to where signals are fetched, of each is opened and closed, nothing is sent. And what came of sign-ins since yesterday (UTC).',
   okText: 'Every provider can be reached and signs people in.',
   needs: 'schema',
-  variables: [],
   faults: {
     unreachable: {
       level: 'warning',

@@ -12,7 +12,6 @@ export const feedCheck = check({
   inspects: 'How long committed events have waited for their place in the feed.',
   okText: 'Events are numbered as they come.',
   needs: 'schema',
-  variables: [],
   faults: {
     still: {
       level: 'problem',

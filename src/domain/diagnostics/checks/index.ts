@@ -1,6 +1,7 @@
 import type { Check } from '../check.js';
 import type { CheckId } from '../check-ids.js';
 import { administratorsCheck } from './administrators.js';
+import { cellsCheck } from './cells.js';
 import { clientsCheck } from './clients.js';
 import { clockCheck } from './clock.js';
 import { configCheck } from './config.js';
@@ -55,6 +56,7 @@ export const checks = {
   signal_streams: signalStreamsCheck,
   clients: clientsCheck,
   settings: settingsCheck,
+  cells: cellsCheck,
   administrators: administratorsCheck,
   versions: versionsCheck,
 } as const satisfies Record<CheckId, Check>;

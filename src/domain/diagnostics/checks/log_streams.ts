@@ -37,7 +37,6 @@ export const logStreamsCheck = check({
     'Enabled log streams of all environments, the first hundred: a connection to each is opened and closed, nothing is sent. And how the last attempts went.',
   okText: 'Every log stream can be reached and accepts entries.',
   needs: 'schema',
-  variables: [],
   faults: {
     unreachable: {
       level: 'warning',

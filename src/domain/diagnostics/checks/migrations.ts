@@ -8,7 +8,6 @@ export const migrationsCheck = check({
   inspects: 'Whether the database has the migrations of this release, and no others.',
   okText: 'Schema is up to date.',
   needs: 'database',
-  variables: [],
   faults: {
     pending: {
       level: 'problem',

@@ -35,7 +35,6 @@ export const organizationsCheck = check({
     'Domains and directories of enabled organizations of all environments, the first hundred of each: what their last look-ups and requests came to.',
   okText: 'Domains of organizations are proven, and their directories are heard of.',
   needs: 'schema',
-  variables: [],
   faults: {
     domain_missing: {
       level: 'warning',

@@ -14,7 +14,6 @@ export const outboxCheck = check({
   inspects: 'How long mail, deliveries of webhooks and logout tokens that are due have waited.',
   okText: 'Queue is on time.',
   needs: 'schema',
-  variables: [],
   faults: {
     late: {
       level: 'warning',

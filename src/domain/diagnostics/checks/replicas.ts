@@ -13,7 +13,6 @@ type Named = { readonly url: string; readonly variable: string; readonly isRepor
 /** The longest that readers of a look-up replica may hold its replay up, in milliseconds: as long as it is trusted without news. */
 const longestWaitMs = 1_000;
 
-/** Host and port, which are no secret. */
 function hostOf({ url }: Named): string {
   try {
     return new URL(url).host;

@@ -59,7 +59,6 @@ export const samlCheck = check({
     'Enabled SAML connections of all environments, the first hundred: the certificates and the metadata of their providers. And our own certificates.',
   okText: 'Certificates of SAML last, and metadata is as it was.',
   needs: 'schema',
-  variables: [],
   faults: {
     expiring: {
       level: 'warning',

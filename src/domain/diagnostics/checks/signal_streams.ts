@@ -11,7 +11,6 @@ export const signalStreamsCheck = check({
   inspects: 'Streams of signals of all environments, the first hundred: whether too much waits for them, or for too long. Nothing is sent.',
   okText: 'Every signal arrives.',
   needs: 'schema',
-  variables: [],
   faults: {
     paused: {
       level: 'warning',

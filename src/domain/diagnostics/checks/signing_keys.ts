@@ -37,7 +37,6 @@ export const signingKeysCheck = check({
   inspects: 'The primary and next keys of each environment and algorithm.',
   okText: 'Signing keys rotate on time.',
   needs: 'schema',
-  variables: [],
   faults: {
     missing: {
       level: 'problem',

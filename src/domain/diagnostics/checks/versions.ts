@@ -31,7 +31,6 @@ export const versionsCheck = check({
   inspects: 'The release of Node.js, of this process and those at work, and whether those at work are of one release and one `BASE_URL`.',
   okText: 'Node.js is supported, and all processes run the same release.',
   needs: null,
-  variables: [],
   faults: {
     unsupported: {
       level: 'problem',

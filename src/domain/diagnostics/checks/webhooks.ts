@@ -56,7 +56,6 @@ export const webhooksCheck = check({
     'Enabled webhooks of all environments, the hundred used last: a connection to each is opened and closed, nothing is sent. And how the last attempts went.',
   okText: 'Every webhook can be reached and accepts deliveries.',
   needs: 'schema',
-  variables: [],
   faults: {
     unreachable: {
       level: 'warning',

@@ -2,7 +2,6 @@ import { named } from '../../../lib/named.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A row as an import takes it. */
 export type MovedRow = Record<string, unknown>;
 
 /** What the command line was told beside the file. */

@@ -2,23 +2,22 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { sharedDatabase } from '../../../support/shared-service.js';
 import { Ambiguous, Unavailable } from '../../../../src/db/connection/failures.js';
 import { createKnex, statementBatchersOf, type StatementBatchers } from '../../../../src/db/connection/knex.js';
 import type { NamedQuery } from '../../../../src/db/connection/statements/named.js';
 import { createStatementBatcher } from '../../../../src/db/connection/statements/statement-batcher.js';
 import { deadlineIn, noDeadline } from '../../../../src/lib/deadline.js';
 import { startDatabaseProxy } from '../../../support/database-proxy.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/database.js';
 
 const environment_id = '00000000-0000-7000-8000-000000000001';
 
-let database: TestDatabase;
 let knex: Knex;
 let lines: StatementBatchers;
 let holder: Knex.Transaction;
 
+const database = sharedDatabase();
 beforeAll(async () => {
-  database = await createTestDatabase();
   knex = createKnex({ url: database.url, poolMax: 4 });
   await knex.raw('create table locked (id text primary key, value int not null default 0)');
   await knex.raw('create table free (id text primary key, value int not null default 0)');
@@ -38,7 +37,6 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await knex?.destroy();
-  await database?.drop();
 });
 
 const read = (table: string, id = 'row-1'): NamedQuery => ({

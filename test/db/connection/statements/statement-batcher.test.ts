@@ -1,21 +1,19 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sharedDatabase } from '../../../support/shared-service.js';
 import { createKnex, poolState, statementBatchersOf } from '../../../../src/db/connection/knex.js';
 import { createScope, run, type Short } from '../../../../src/db/scope.js';
-import { createTestDatabase, type TestDatabase } from '../../../support/database.js';
 
-let database: TestDatabase;
 let knex: Knex;
 
+const database = sharedDatabase();
 beforeAll(async () => {
-  database = await createTestDatabase();
   knex = createKnex({ url: database.url, poolMax: 2 });
 });
 
 afterAll(async () => {
   await knex?.destroy();
-  await database?.drop();
 });
 
 /** Of a failure of the database layer, or of what the server said. */
@@ -38,6 +36,17 @@ test('look-ups at the same time share two connections and each gets its own answ
   const rows = (await Promise.all(values.map(ask))).map(([row]) => row);
   expect(rows.map((row) => row?.value)).toEqual(values);
   expect(new Set(rows.map((row) => row?.pid)).size).toBeLessThanOrEqual(2);
+});
+
+test('what the server is asked is counted: together, and on the pool with its BEGIN and COMMIT', async () => {
+  await knex.raw('select 1');
+  const before = poolState(knex).statements;
+  await Promise.all([1, 2, 3].map(ask));
+  await knex.transaction((trx) => trx.raw('select 1'));
+  const { pool, look_up, write } = poolState(knex).statements;
+  expect([look_up, write, pool].map((now, n) => Number(now) - Number([before['look_up'], before['write'], before['pool']][n]))).toEqual([
+    3, 0, 3,
+  ]);
 });
 
 test('one that fails leaves those beside it alone', async () => {

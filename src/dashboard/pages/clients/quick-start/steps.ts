@@ -9,7 +9,6 @@ import { terms } from '../../../parts/words.js';
 
 export const quickStartPath = (id: string) => `${recordPath('clients', id)}/quick_start`;
 
-/** The most API resources that are offered. */
 const mostApis = 100;
 
 const chosenBy = (guides: readonly ClientGuide[], name: string | null): ClientGuide | undefined =>
