@@ -50,7 +50,8 @@ describe('what moves', () => {
     const known = await onConnection(north.database, async (client) => {
       const moved = [...(await listMovedTables(client)), ...(await listUnloggedTables(client))].map(({ name }) => name);
       const { rows } = await client.query<{ name: string }>(
-        `select table_name as name from information_schema.columns where table_schema = 'public' and column_name = 'environment_id' order by 1`,
+        `select c.relname as name from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'environment_id'
+         where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`,
       );
       return { moved: moved.toSorted(), all: rows.map(({ name }) => name).filter((name) => name !== 'cache_changes') };
     });
@@ -167,7 +168,8 @@ describe('a mover that is killed', () => {
     expect(await rowsIn(south, ctx.environment.id)).toBeGreaterThan(10);
   });
 
-  test.each(['subscribed', 'held', 'compared'])('once it said “%s” is undone by --abort (fault F86)', async (step) => {
+  // None later: what follows takes milliseconds, and may be over before the kill.
+  test.each(['subscribed', 'copied', 'held'])('once it said “%s” is undone by --abort (fault F86)', async (step) => {
     const slug = `undone-${step}`;
     const ctx = await inhabited(slug);
     const before = await rowsIn(north, ctx.environment.id);
