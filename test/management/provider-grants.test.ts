@@ -41,6 +41,17 @@ test('a provider grant is for a confidential client, and a connection that keeps
   expect((await api.delete(path)).status).toBe(204);
 });
 
+test('a connection that has provider grants is deleted by who may write people too (attack 63.1868, specification 13.2.26)', async () => {
+  const [api, narrow] = [await manage(service.url), await manage(service.url, 'connections:read connections:write')];
+  const asking = { token_storage: true, account_linking: 'ask', allow_registration: false } as const;
+  const connection = await addConnection(ctx, asking);
+  expect((await api.post('/provider_grants', document((await addClient(ctx)).id, connection.id))).status).toBe(201);
+  const refused = await narrow.delete(`/connections/${connection.id}`);
+  expect([refused.status, refused.body['errors'][0].code]).toEqual([403, 'scope_escalation']);
+  expect((await narrow.delete(`/connections/${(await addConnection(ctx, asking)).id}`)).status).toBe(204);
+  expect((await api.delete(`/connections/${connection.id}`)).status).toBe(204);
+});
+
 test.each(['saml', 'apple'])('a connection of %s keeps no tokens', async (strategy) => {
   const api = await manage(service.url);
   const saml = { idp_entity_id: 'https://idp.example', idp_sso_url: 'https://idp.example/sso', idp_certificates: [] };

@@ -17,6 +17,10 @@ export type ProviderGrantRow = {
 export const findEnabledProviderGrant = async (scope: Scope, client_id: string, connection_id: string): Promise<ProviderGrantRow | null> =>
   (await table<ProviderGrantRow>(scope, 'provider_grants').where({ client_id, connection_id, status: 'enabled' }).first()) ?? null;
 
+/** Whether clients may have tokens of people at the connection's provider. */
+export const hasProviderGrants = async (scope: Scope, connection_id: string): Promise<boolean> =>
+  (await table<ProviderGrantRow>(scope, 'provider_grants').where({ connection_id }).first('id')) !== undefined;
+
 export const insertProviderGrant = (scope: Scope, row: Partial<ProviderGrantRow>): Promise<ProviderGrantRow> =>
   insert<ProviderGrantRow>(scope, 'provider_grants', row);
 

@@ -6,6 +6,7 @@ import { listClientsOfConnections } from '../../db/tables/client_connections.js'
 import { listCredentialsOfIssuer, type FederatedCredentialRow } from '../../db/tables/federated_credentials.js';
 import type { TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
+import { hasProviderGrants } from '../../db/tables/provider_grants.js';
 import type { CustomDomainRow } from '../../db/tables/custom_domains.js';
 import type { EnvironmentRow } from '../../db/tables/environments.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
@@ -160,9 +161,12 @@ export async function reachOfConnection(
   return union(linked, connection.trusted ? newcomers : newcomers.filter(isElsewhere));
 }
 
-/** What the deletion of a connection changes besides: the clients that offer it, for one that offers none offers all. */
+/** What the deletion of a connection changes besides: the clients that offer it, for one that offers none offers all, and its provider grants. */
 export const removedWithConnection = async (tx: Tx, { id }: Pick<ConnectionRow, 'id'>): Promise<Reach> =>
-  reachOfClients(tx, await listClientsOfConnections(tx.scope, [id]));
+  union(
+    (await hasProviderGrants(tx.scope, id)) ? ['users:write'] : [],
+    await reachOfClients(tx, await listClientsOfConnections(tx.scope, [id])),
+  );
 
 /** What the deletion of an organization takes besides: as much as disabling it, and what the clients reach that offer its connections, as deleting these does. */
 export async function removedWithOrganization(tx: Tx, row: { readonly id: string }): Promise<Reach> {

@@ -364,7 +364,6 @@ export const preparations: Readonly<Record<string, string>> = {
   'cancel_deletion user': `update users set deletion_due_at = now() + interval '1 day'`,
   'create directory.': `delete from directories`,
   'create directory.status': `delete from directories`,
-  'revoke_previous_token directory': `update directories set previous_token_digest = token_digest, previous_token_expires_at = now()`,
 };
 
 /** Actions that clients, as whom the walk goes, are always refused: a test of a mail goes to the address of the person who asks. */

@@ -410,6 +410,8 @@ async function organizations(maker: Maker): Promise<void> {
     const related = { organization, roles: links('role', role) };
     await make(maker, `invitation of ${name}`, 'organization_invitations', 'organization_invitation', invited, related);
     const directory_id = await make(maker, `directory of ${name}`, 'directories', 'directory', {}, { organization });
+    // So that it has an earlier token too.
+    await api.patch(`/directories/${directory_id}/rotate_token`);
     await make(maker, `set-up link of ${name}`, 'setup_links', 'setup_link', { parts: ['domains'] }, { organization });
     const stamps = { id: uuidv7(ctx.clock.now().getTime()), created_at: ctx.clock.now(), updated_at: ctx.clock.now() };
     const called = { display_name: name, display_name_key: name };
