@@ -123,6 +123,7 @@ const fates: Readonly<Record<string, Fate | string>> = {
 
 /** Columns that may hold the name, or the id, of such a record. */
 const nameColumns = `select table_name || '.' || column_name as name from information_schema.columns
+  join pg_class c on c.relnamespace = 'public'::regnamespace and c.relname = table_name and not c.relispartition
   where table_schema = 'public' and data_type in ('text', 'uuid', 'ARRAY', 'jsonb')
   and column_name ~ '(client_id|resource|identifier|audience|scope|permission|role|connection_id|parameters|slug)'
   and table_name <> 'schema_migrations' order by 1`;
