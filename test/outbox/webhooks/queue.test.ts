@@ -53,7 +53,7 @@ test('a delivery is in the queue as long as it is due, and leaves nothing behind
 const changes = async (trx: Knex.Transaction): Promise<number[]> => {
   const { rows } = await trx.raw<{ rows: { counts: number[] }[] }>(
     `select array[n_tup_upd, n_tup_hot_upd, n_tup_del]::int[] as counts from pg_stat_xact_user_tables
-     where relname in ('webhook_deliveries', 'webhook_queue') order by relname`,
+     where relname in ('webhook_deliveries_first', 'webhook_queue') order by relname`,
   );
   return rows.flatMap(({ counts }) => counts);
 };
