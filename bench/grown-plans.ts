@@ -26,9 +26,7 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
     event_id: id,
     subscribers: [],
     access_token_digest: none,
-    jkt: null,
-    refresh_jkt: null,
-    proof: null,
+    bound: { jkt: null, refresh_jkt: null, proof: null },
   };
   const calls: Record<string, () => Promise<unknown>> = {
     'introspection, opaque': () => findAccessToken(ctx.scope, none, 'permissions', acceptedIssuers(ctx)),
@@ -44,9 +42,7 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
     'refresh, write': () =>
       useRefreshToken(ctx.scope, {
         ...common,
-        row: { id, generation: 1 },
-        successor: { id, digest: none },
-        next_expires_at: later,
+        use: { row: { id, generation: 1 }, successor: { id, digest: none }, next_expires_at: later },
         access_token_format: 'opaque',
         access_token_lifetime: 60,
         scope: '',
@@ -65,8 +61,7 @@ async function hotStatements(ctx: Context): Promise<Map<string, string>> {
         issuer: '',
         session_bounds: sessionBounds(ctx),
         refresh: null,
-        refresh_expires_at: later,
-        grant_expires_at: later,
+        ends: { refresh_expires_at: later, grant_expires_at: later },
         with_user: false,
       }),
   };

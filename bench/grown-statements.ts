@@ -44,7 +44,7 @@ const times = (ctx: Context) => {
   const now = ctx.clock.now();
   return { now, jti: uuidv7(now.getTime()), event_id: uuidv7(now.getTime()) };
 };
-const nothing = { subscribers: [], jkt: null, refresh_jkt: null, proof: null, authorization_details: null };
+const nothing = { subscribers: [], bound: { jkt: null, refresh_jkt: null, proof: null }, authorization_details: null };
 
 function insertToken(ctx: Context) {
   const { now, ...ids } = times(ctx);
@@ -76,10 +76,12 @@ async function refresh(ctx: Context, id: string): Promise<void> {
   const used = await useRefreshToken(ctx.scope, {
     ...ids,
     ...nothing,
-    row: { id, generation: state.generation },
+    use: {
+      row: { id, generation: state.generation },
+      successor: { id, digest: digest(randomToken('rt_')) },
+      next_expires_at: new Date(now.getTime() + 30 * day),
+    },
     now,
-    successor: { id, digest: digest(randomToken('rt_')) },
-    next_expires_at: new Date(now.getTime() + 30 * day),
     access_token_format: 'opaque',
     access_token_digest: digest(randomToken('at_')),
     access_token_lifetime: 3600,
@@ -130,8 +132,7 @@ async function code(ctx: Context, person: Person) {
     session_bounds: sessionBounds(ctx),
     access_token_digest: digest(randomToken('at_')),
     refresh: { id: randomUUID(), digest: digest(randomToken('rt_')) },
-    refresh_expires_at: new Date(now.getTime() + 30 * day),
-    grant_expires_at: new Date(now.getTime() + 90 * day),
+    ends: { refresh_expires_at: new Date(now.getTime() + 30 * day), grant_expires_at: new Date(now.getTime() + 90 * day) },
     with_user: false,
   });
   if (redeemed === null || redeemed === 'used proof' || redeemed.problem !== null) throw new Error('the code gave nothing');

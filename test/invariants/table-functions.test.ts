@@ -134,6 +134,7 @@ const usual = (): Row => ({
   email_key: row('users')['email_key'], viewer_id: row('users')['id'], guesser: row('user_code_guesses')['guesser_digest'],
   proof: null, extras: 'user', end: 'right', change: {}, held: [], all: [], error: null, response_status: null, locked: false, proven: null,
   jti: randomUUID(), event_id: randomUUID(), grant_type: 'client_credentials', audience: 'one', jkt: null,
+  bound: { jkt: null, refresh_jkt: null, proof: null }, ends: { refresh_expires_at: soon, grant_expires_at: soon },
 }); // prettier-ignore
 
 /** By name, of a row of the function's own table, of the table that an id names, or what it means everywhere. */
@@ -278,10 +279,12 @@ const special: Record<string, () => unknown[]> = {
   ],
   'refreshes.useRefreshToken': () => [
     {
-      row: { id: row('refresh_tokens')['id'], generation: row('refresh_tokens')['generation'] },
+      use: {
+        row: { id: row('refresh_tokens')['id'], generation: row('refresh_tokens')['generation'] },
+        successor: { id: row('refresh_tokens')['id'], digest: digest('next') },
+        next_expires_at: soon,
+      },
       now,
-      successor: { id: row('refresh_tokens')['id'], digest: digest('next') },
-      next_expires_at: soon,
       jti: randomUUID(),
       access_token_format: 'opaque',
       access_token_digest: digest('access'),
@@ -291,9 +294,7 @@ const special: Record<string, () => unknown[]> = {
       authorization_details: null,
       event_id: randomUUID(),
       subscribers: [],
-      jkt: null,
-      refresh_jkt: null,
-      proof: null,
+      bound: { jkt: null, refresh_jkt: null, proof: null },
     },
   ],
   'revocations.revokeGrant': () => [

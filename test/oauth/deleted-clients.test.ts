@@ -210,9 +210,9 @@ describe('revoke_tokens of a client (attack 6.949)', () => {
     if (!id || generation === undefined) throw new Error('the token is unknown');
     const use = () =>
       useRefreshToken(ctx.scope, {
-        row: { id, generation }, now: service.clock.now(), successor: null, next_expires_at: null, jti: randomUUID(),
+        use: { row: { id, generation }, successor: null, next_expires_at: null }, now: service.clock.now(), jti: randomUUID(),
         access_token_format: 'jwt', access_token_digest: randomBytes(32), access_token_lifetime: 60, scope: 'openid', audience: 'x', authorization_details: null, event_id: randomUUID(),
-        subscribers: [], jkt: null, refresh_jkt: null, proof: null,
+        subscribers: [], bound: { jkt: null, refresh_jkt: null, proof: null },
       }); // prettier-ignore
     expect(await use()).not.toBeNull();
     service.clock.advance(1);

@@ -1,6 +1,6 @@
 import type { Detail } from '../../lib/authorization-details.js';
 import { remove, run, type Scope, type Statement } from '../scope.js';
-import { storeProofSql, type ProofUse } from './dpop_proofs.js';
+import { storeProofSql, type ProofBinding } from './dpop_proofs.js';
 import { memberStandsSql, permissionsHeldSql } from './permissions.js';
 import { isBlockedSql } from './authorizations.js';
 import { isRevokedSql } from './revocations.js';
@@ -138,18 +138,13 @@ export type Redemption = {
   access_token_digest: Buffer;
   /** Null when the client gets no refresh token. */
   refresh: { readonly id: string; readonly digest: Buffer } | null;
-  refresh_expires_at: Date;
-  grant_expires_at: Date;
+  ends: { readonly refresh_expires_at: Date; readonly grant_expires_at: Date };
   /** Whether the client's tokens say something about the user whatever was asked. */
   with_user: boolean;
   /** Webhooks that want `token.issued`; the event is then stored by the same statement. */
   event_id: string;
   subscribers: readonly string[];
-  /** The key that the access token is bound to, and the one that the refresh token is; null: to none. */
-  jkt: string | null;
-  refresh_jkt: string | null;
-  /** The DPoP proof of that key, if its use has to be stored. */
-  proof: ProofUse | null;
+  bound: ProofBinding;
 };
 
 /**
@@ -158,10 +153,11 @@ export type Redemption = {
  * nothing is spent.
  */
 export async function redeemAuthorizationCode(scope: Scope, r: Redemption): Promise<RedeemedCode | 'used proof' | null> {
-  const rows = await run<Omit<RedeemedCode, 'user'> & RedemptionRow>(scope, r.proof ? redeemOnceStatement : redeemStatement, [
+  const { jkt, refresh_jkt, proof } = r.bound;
+  const rows = await run<Omit<RedeemedCode, 'user'> & RedemptionRow>(scope, proof ? redeemOnceStatement : redeemStatement, [
     r.digest, r.client_id, r.redirect_uri, r.code_challenge, r.session_bounds.now, r.access_token_digest, r.jti, r.refresh?.digest ?? null,
-    r.refresh_expires_at, r.grant_expires_at, r.resource, r.subscribers, r.event_id, r.issuer, r.session_bounds.signed_in_after,
-    r.with_user, r.jkt, r.refresh_jkt, r.organization, Array.isArray(r.details) ? JSON.stringify(r.details) : null, r.details === 'beyond', r.refresh?.id ?? null, ...(r.proof ? [r.proof.digest, r.proof.expires_at] : []),
+    r.ends.refresh_expires_at, r.ends.grant_expires_at, r.resource, r.subscribers, r.event_id, r.issuer, r.session_bounds.signed_in_after,
+    r.with_user, jkt, refresh_jkt, r.organization, Array.isArray(r.details) ? JSON.stringify(r.details) : null, r.details === 'beyond', r.refresh?.id ?? null, ...(proof ? [proof.digest, proof.expires_at] : []),
   ]); // prettier-ignore
   const row = rows[0];
   if (row?.first_use === false) return 'used proof';

@@ -8,6 +8,15 @@ export type ProofUse = {
   readonly expires_at: Date;
 };
 
+/** What binds the tokens that are issued to the key of a proof; all null: nothing does. */
+export type ProofBinding = {
+  readonly jkt: string | null;
+  /** Of the refresh token. */
+  readonly refresh_jkt: string | null;
+  /** If its use has to be stored: with one that was used before nothing happens. */
+  readonly proof: ProofUse | null;
+};
+
 /**
  * SQL: stores the use of a proof; yields a row for whoever is the first. For statements whose first parameter is the environment.
  * @param from what it depends on: nothing is stored, and no row comes, when that yields none

@@ -1,6 +1,6 @@
 import type { Detail } from '../../lib/authorization-details.js';
 import { run, type Scope, type Statement } from '../scope.js';
-import { storeProofSql, type ProofUse } from './dpop_proofs.js';
+import { storeProofSql, type ProofBinding } from './dpop_proofs.js';
 import { isRevokedSql } from './revocations.js';
 
 /** A token by the row that it is of and its digest. */
@@ -15,12 +15,14 @@ type UsedRow =
 
 /** What using a refresh token stores; digests and ids are made by the caller before. */
 export type Refresh = {
-  row: UsedRow;
+  use: {
+    readonly row: UsedRow;
+    /** The token that follows when it is to be rotated, else null. */
+    readonly successor: { readonly id: string; readonly digest: Buffer } | null;
+    /** Until when the successor is good or, when there is none, the token itself from now on; null: as it was. */
+    readonly next_expires_at: Date | null;
+  };
   now: Date;
-  /** The token that follows when it is to be rotated, else null. */
-  successor: { readonly id: string; readonly digest: Buffer } | null;
-  /** Until when the successor is good or, when there is none, the token itself from now on; null: as it was. */
-  next_expires_at: Date | null;
   jti: string;
   access_token_format: 'jwt' | 'opaque';
   access_token_digest: Buffer;
@@ -31,11 +33,8 @@ export type Refresh = {
   authorization_details: readonly Detail[] | null;
   event_id: string;
   subscribers: readonly string[];
-  /** The key that the access token is bound to, and the one that the successor is unless the token was to one before; null: to none. */
-  jkt: string | null;
-  refresh_jkt: string | null;
-  /** The DPoP proof of that key, if its use has to be stored: with one that was used before nothing happens. */
-  proof: ProofUse | null;
+  /** The successor keeps the key that the token was bound to before, if there was one. */
+  bound: ProofBinding;
 };
 
 /**
@@ -44,19 +43,20 @@ export type Refresh = {
  * `stored`: the newest token of the row or, of one of an earlier release, which of `known_successors` was there before; null: none.
  */
 export async function useRefreshToken(scope: Scope, r: Refresh): Promise<{ stored: RefreshTokenOfRow | null } | 'used proof' | null> {
-  const { row } = r;
+  const { row, successor, next_expires_at } = r.use;
+  const { jkt, refresh_jkt, proof } = r.bound;
   const [kind, key, ...ofRow] =
     'id' in row
       ? (['one', row.id, row.generation] as const)
       : ([
-          'each', row.digest, r.successor && r.successor.id, row.known_successors.map(({ id }) => id).filter((id) => id !== null),
+          'each', row.digest, successor && successor.id, row.known_successors.map(({ id }) => id).filter((id) => id !== null),
           row.known_successors.map(({ digest }) => digest),
         ] as const); // prettier-ignore
   const rows = await run<{ found: boolean; stored: Buffer | null; stored_id: string | null; first_use?: boolean }>(
-    scope, (r.proof ? onceStatements : statements)[kind], [
-    key, r.now, r.successor && r.successor.digest, r.next_expires_at, r.jti, r.access_token_format, r.access_token_digest, r.access_token_lifetime,
-    r.scope, r.audience, r.subscribers, r.event_id, r.jkt, r.refresh_jkt, r.authorization_details && JSON.stringify(r.authorization_details),
-    ...ofRow, ...(r.proof ? [r.proof.digest, r.proof.expires_at] : []),
+    scope, (proof ? onceStatements : statements)[kind], [
+    key, r.now, successor && successor.digest, next_expires_at, r.jti, r.access_token_format, r.access_token_digest, r.access_token_lifetime,
+    r.scope, r.audience, r.subscribers, r.event_id, jkt, refresh_jkt, r.authorization_details && JSON.stringify(r.authorization_details),
+    ...ofRow, ...(proof ? [proof.digest, proof.expires_at] : []),
   ]); // prettier-ignore
   const [answer] = rows;
   if (answer?.first_use === false) return 'used proof';

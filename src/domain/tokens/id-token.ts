@@ -23,17 +23,8 @@ export type IdTokenContent = {
   readonly acr: string | null;
   readonly amr: readonly string[];
   readonly issued_at: Date;
-  /** The one that it is issued with. */
-  readonly access_token: string;
   /** What it says of the person; none of the protocol's claims is among it. */
   readonly claims: Readonly<Record<string, unknown>>;
-};
-
-/** What the claims of an ID token are chosen and made from: the facts, and what was asked for. */
-export type ClaimSelection = ClaimFacts & {
-  readonly scope: string;
-  /** The names that the `claims` parameter asked for in the ID token (OIDC Core 5.5). */
-  readonly requested: readonly string[];
 };
 
 /** Whether the client's tokens say something about the person, whatever a request asks for. */
@@ -42,15 +33,15 @@ export const saysOfUser = ({ id_token_claims, claim_mappings }: Client): boolean
 
 /**
  * The claims about the person in the client's ID token: what was asked for there, with `id_token_claims` `profile` also what the scopes release
- * (OIDC Core 5.4), and what is mapped, which goes before the others.
+ * (OIDC Core 5.4), and what is mapped, which goes before the others. `requested`: the names in the `claims` parameter (OIDC Core 5.5).
  */
-export function idTokenClaimsOf(client: Client, { scope, requested, ...facts }: ClaimSelection): Record<string, unknown> {
+export function idTokenClaimsOf(client: Client, facts: ClaimFacts, scope: string, requested: readonly string[]): Record<string, unknown> {
   const scopes = client.id_token_claims === 'profile' ? scope.split(' ') : [];
   return { ...(facts.user && claimsOf(facts.user, scopes, requested)), ...mappedClaims(client.claim_mappings, 'id_token', facts) };
 }
 
-/** The claims of an ID token; its lifetime is the client's, else the environment's. Undefined ones are left out of the token. */
-export function idTokenPayload(ctx: Context, content: IdTokenContent): Record<string, unknown> {
+/** The claims of an ID token that is issued with the access token; its lifetime is the client's, else the environment's. Undefined ones are left out of the token. */
+export function idTokenPayload(ctx: Context, content: IdTokenContent, access_token: string): Record<string, unknown> {
   const iat = Math.floor(content.issued_at.getTime() / 1000);
   return {
     ...content.claims,
@@ -65,13 +56,13 @@ export function idTokenPayload(ctx: Context, content: IdTokenContent): Record<st
     amr: content.amr.length > 0 ? content.amr : undefined,
     sid: content.session_id,
     ...(content.organization ?? noOrganization),
-    at_hash: halfHash(tokenHashOf(content.client.id_token_signed_response_alg), content.access_token),
+    at_hash: halfHash(tokenHashOf(content.client.id_token_signed_response_alg), access_token),
   };
 }
 
-export async function idTokenValue(ctx: Context, content: IdTokenContent): Promise<string> {
+export async function idTokenValue(ctx: Context, content: IdTokenContent, access_token: string): Promise<string> {
   requireTime(ctx);
-  return signJwt(ctx, await signerFor(ctx, content.client.id_token_signed_response_alg), 'JWT', idTokenPayload(ctx, content));
+  return signJwt(ctx, await signerFor(ctx, content.client.id_token_signed_response_alg), 'JWT', idTokenPayload(ctx, content, access_token));
 }
 
 /** What an `id_token_hint` says (OIDC Core 3.1.2.1, RP-Initiated Logout 1.0 2). */

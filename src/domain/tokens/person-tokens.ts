@@ -45,18 +45,16 @@ export type Issuance = {
   readonly authorization_details?: readonly Detail[] | null;
 };
 
-type Issued = Issuance & { readonly organization: OrganizationClaims };
-
 type Contents = {
   readonly facts: ClaimFacts;
   readonly access: AccessTokenContent;
   /** Null without `openid`. */
-  readonly id: Omit<IdTokenContent, 'access_token'> | null;
+  readonly id: IdTokenContent | null;
 };
 
-function contentsOf(ctx: Context, granted: PersonsGrant, issuance: Issued): Contents {
+function contentsOf(ctx: Context, granted: PersonsGrant, issuance: Issuance, organization: OrganizationClaims): Contents {
   const { user, user_id, session_id, auth_time, acr, amr, grant_id } = granted;
-  const { client, target, seed, format, lifetime, scope, issued_at, nonce, jkt, organization } = issuance;
+  const { client, target, seed, format, lifetime, scope, issued_at, nonce, jkt } = issuance;
   const permissions = target && shownPermissions(client, target, scope, granted.permissions);
   const facts = { user: user && asClaimed(ctx.environment, user), permissions };
   const access: AccessTokenContent = {
@@ -83,7 +81,7 @@ function contentsOf(ctx: Context, granted: PersonsGrant, issuance: Issued): Cont
     ...(target && { permissions: permissions ?? [], typ: target.resource.token_typ }),
   };
   if (!scope.split(' ').includes('openid')) return { facts, access, id: null };
-  const claims = idTokenClaimsOf(client, { ...facts, scope, requested: granted.id_token_claims ?? [] });
+  const claims = idTokenClaimsOf(client, facts, scope, granted.id_token_claims ?? []);
   return { facts, access, id: { client, sub: user_id, session_id, organization, auth_time, nonce, acr, amr, issued_at, claims } };
 }
 
@@ -97,9 +95,9 @@ export async function signForPerson(
   issuance: Issuance,
 ): Promise<{ access_token: string; id_token: string | undefined }> {
   const organization = await requireOrganizationClaims(ctx, granted.organization_id);
-  const { access, id } = contentsOf(ctx, granted, { ...issuance, organization });
+  const { access, id } = contentsOf(ctx, granted, issuance, organization);
   const access_token = await accessTokenValue(ctx, access);
-  return { access_token, id_token: id === null ? undefined : await idTokenValue(ctx, { ...id, access_token }) };
+  return { access_token, id_token: id === null ? undefined : await idTokenValue(ctx, id, access_token) };
 }
 
 type UserinfoFacts = {
@@ -134,11 +132,11 @@ export function previewForPerson(
   granted: PersonsGrant & { readonly user: UserWithRoles; readonly organization: Organization | null },
   issuance: Issuance,
 ): { access: AccessTokenContent; id_token: Record<string, unknown> | null; userinfo: Record<string, unknown> | null } {
-  const { facts, access, id } = contentsOf(ctx, granted, { ...issuance, organization: claimsOfOrganization(granted.organization) });
+  const { facts, access, id } = contentsOf(ctx, granted, issuance, claimsOfOrganization(granted.organization));
   const whose = { user: granted.user, permissions: facts.permissions, sub: granted.user_id, organization: granted.organization };
   return {
     access,
-    id_token: id && idTokenPayload(ctx, { ...id, access_token: issuance.seed.value }),
+    id_token: id && idTokenPayload(ctx, id, issuance.seed.value),
     userinfo: id && userinfoClaims(ctx, issuance.client, whose, issuance.scope.split(' '), Object.keys(granted.claims ?? {})),
   };
 }

@@ -102,11 +102,11 @@ export const authorization_code = grant({
       jti: seed.jti,
       access_token_digest: seed.digest,
       refresh,
-      ...refreshTokenEnds(ctx, client, now),
+      ends: refreshTokenEnds(ctx, client, now),
       with_user: saysOfUser(client),
       event_id: uuidv7(now.getTime()),
       subscribers: await tokenIssuedSubscribers(ctx),
-      ...boundTo(client, proof),
+      bound: boundTo(client, proof),
     });
     if (redeemed === 'used proof') throw proofRefused(ctx, usedBefore);
     if (redeemed === null) return refuseSpentCode(ctx, client, code, origin());

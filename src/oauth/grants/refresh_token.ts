@@ -104,14 +104,18 @@ function succession(ctx: Context, client: Client, token: PresentedRefreshToken, 
 }
 
 /** The refresh token that the client has from now on: of what may follow the one that was stored, with whichever key it was made. */
-function answered(ctx: Context, token: PresentedRefreshToken, presented: string, { successor, stored }: Answered): string {
+function answered(
+  ctx: Context,
+  token: PresentedRefreshToken,
+  presented: string,
+  successor: MintedRefreshToken | null,
+  stored: RefreshTokenOfRow | null,
+): string {
   if (token.replaced_at === null && !successor) return presented;
   if (successor && stored?.digest.equals(successor.digest)) return successor.token;
   const all = successorsOf(ctx, token, presented);
   return (all.find(({ id, digest }) => stored?.digest.equals(digest) || (id !== null && id === stored?.id)) ?? all[0]).token;
 }
-
-type Answered = { readonly successor: MintedRefreshToken | null; readonly stored: RefreshTokenOfRow | null };
 
 /** The scope of the new access token: what was granted, or less (RFC 6749 6). */
 function scopeOf(token: RefreshTokenState, scope: string | undefined): string {
@@ -152,7 +156,7 @@ export const refresh_token = grant({
     const { format, lifetime, audience } = kindOfToken(ctx, client, target && target.resource);
     const use = succession(ctx, client, token, presented);
     const used = await useRefreshToken(ctx.scope, {
-      ...use,
+      use,
       now,
       jti: seed.jti,
       access_token_format: format,
@@ -163,7 +167,7 @@ export const refresh_token = grant({
       authorization_details,
       event_id: uuidv7(now.getTime()),
       subscribers: await tokenIssuedSubscribers(ctx),
-      ...boundTo(client, proof),
+      bound: boundTo(client, proof),
     });
     if (used === 'used proof') throw proofRefused(ctx, usedBefore);
     if (!used) throw OAuthError.invalid_grant('the refresh token was revoked').by('refresh_token_not_usable');
@@ -180,7 +184,7 @@ export const refresh_token = grant({
       jkt: proof && proof.jkt,
       authorization_details,
     });
-    const refresh_token = answered(ctx, token, presented, { ...use, ...used });
+    const refresh_token = answered(ctx, token, presented, use.successor, used.stored);
     return { access_token, expires_in: lifetime, scope, authorization_details, refresh_token, id_token, dropped };
   },
 });
