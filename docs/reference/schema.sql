@@ -686,7 +686,7 @@ CREATE INDEX device_codes_approval ON device_codes USING btree (environment_id, 
 CREATE INDEX device_codes_expires_at ON device_codes USING btree (expires_at);
 CREATE INDEX device_codes_user ON device_codes USING btree (environment_id, user_id) WHERE (user_id IS NOT NULL);
 CREATE UNIQUE INDEX device_codes_user_code ON device_codes USING btree (environment_id, user_code_digest);
-CREATE TRIGGER device_codes_noted AFTER UPDATE OF approved ON device_codes FOR EACH ROW WHEN (((new.approved IS TRUE) AND (old.approved IS NOT TRUE) AND (new.user_id IS NOT NULL))) EXECUTE FUNCTION note_authorization_of_code();
+CREATE TRIGGER device_codes_noted AFTER UPDATE OF approved ON device_codes FOR EACH ROW WHEN (((new.approved IS TRUE) AND (old.approved IS NOT TRUE) AND (new.user_id IS NOT NULL))) EXECUTE FUNCTION note_authorization_of_answer();
 
 create table devices (
   environment_id uuid not null,
@@ -2818,16 +2818,27 @@ begin
   end if;
 end $function$;
 
-CREATE OR REPLACE FUNCTION note_authorization_of_code()
+CREATE OR REPLACE FUNCTION note_authorization_of_answer()
  RETURNS trigger
  LANGUAGE plpgsql
 AS $function$
 begin
   perform note_authorization(new.environment_id, new.user_id, new.client_id,
-    case when to_jsonb(new) ->> 'approval_id' is null then 'administrator' else 'approval' end, string_to_array(new.scope, ' '), new.resource,
-    coalesce((to_jsonb(new) ->> 'answered_at')::timestamptz, new.expires_at - interval '60 seconds'));
+    case when new.approval_id is null then 'administrator' else 'approval' end, string_to_array(new.scope, ' '), new.resource, new.answered_at);
   return null;
-end $function$;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION note_authorization_of_code()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_authorization(new.environment_id, new.user_id, new.client_id, 'administrator', string_to_array(new.scope, ' '), new.resource,
+    new.expires_at - interval '60 seconds');
+  return null;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION note_authorization_of_consent()
  RETURNS trigger
