@@ -142,3 +142,14 @@ test('is not signed out by a form of another site below the same domain (attack 
   expect((await browser.post('/oauth/logout/confirm', { ...form, _csrf: csrfOf(page) })).status).toBe(200);
   expect(await signsInFor(browser)).toBe(false);
 });
+
+test('takes back no deletion that the person has asked for (attack 67.1912)', async () => {
+  const user = await guest();
+  const deletion_due_at = new Date(service.clock.now().getTime() + 86_400_000);
+  await ctx.db.knex('users').where({ id: user.id }).update({ deletion_due_at });
+  const due = async () => (await findUser(ctx.scope, user.id))?.deletion_due_at;
+  const { browser } = await come(user);
+  expect([await signsInFor(browser), await due()]).toEqual([true, deletion_due_at]);
+  expect((await browser.login(user.email, password)).status).toBe(303);
+  expect(await due()).toBeNull();
+});
