@@ -51,7 +51,7 @@ export const organizations = resource<OrganizationRow, OrganizationInput, Organi
   reach: {
     of: (tx, row) => reachOfOrganization(tx, row.id),
     removed: removedWithOrganization,
-    changed: { status: switchedWithOrganization },
+    changed: { status: switchedWithOrganization, require_sso: switchedWithOrganization },
   },
   settable: {
     name: ['plain', name, 'needed and fixed'],
