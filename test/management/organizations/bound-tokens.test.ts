@@ -304,7 +304,8 @@ describe('what it writes', () => {
     expect((await api('DELETE', `organizations/${own.organization.id}`)).status).toBe(403);
     const change = (attributes: object) =>
       api('PATCH', `organizations/${own.organization.id}`, { type: 'organization', id: own.organization.id, attributes });
-    for (const attributes of [{ status: 'disabled' }, { external_id: 'x' }, { metadata: { plan: 'enterprise' } }]) expect((await change(attributes)).status).toBe(403);
+    for (const attributes of [{ status: 'disabled' }, { external_id: 'x' }, { metadata: { plan: 'enterprise' } }])
+      expect((await change(attributes)).status).toBe(403);
     expect((await change({ display_name: 'Renamed' })).status).toBe(200);
   });
 
