@@ -1872,6 +1872,7 @@ create table setup_links (
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
   tested_version integer,
+  maker_id uuid,
   constraint setup_links_pkey PRIMARY KEY (environment_id, id),
   constraint setup_links_sections_check CHECK (((cardinality(sections) > 0) AND (sections <@ '{connection,domains,directory}'::text[]))),
   constraint setup_links_environment_id_connection_id_fkey FOREIGN KEY (environment_id, connection_id) REFERENCES connections(environment_id, id) ON DELETE SET NULL (connection_id),

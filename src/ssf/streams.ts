@@ -1,7 +1,8 @@
 import { listSignalStreams, noteVerification, removeSignalStream, type SignalStreamRow } from '../db/tables/signal_streams.js';
 import { excludeFromSignals, includeInSignals, insertSignalSet } from '../db/tables/signal_sets.js';
 import { findUserByEmailKey } from '../db/tables/users.js';
-import { transaction } from '../domain/context.js';
+import type { Client } from '../domain/clients/clients.js';
+import { transaction, type Context } from '../domain/context.js';
 import { eventOf, signalEventsOf, signalEventUris } from '../domain/signals/event-types.js';
 import { changeSignalStream, createSignalStream, setSignalStatus, type SignalDelivery } from '../domain/signals/streams.js';
 import { OAuthError, RateLimitedError } from '../errors.js';
@@ -68,11 +69,14 @@ function requireOwnWill({ paused_by }: SignalStreamRow): void {
   if (paused_by === 'administrator') throw new OAuthError(403, 'access_denied', 'an administrator has paused a stream of this client');
 }
 
+/** The client would go on by another stream. @throws {OAuthError} 403 */
+const requireNonePaused = async ({ scope }: Context, { id }: Pick<Client, 'id'>): Promise<void> =>
+  (await listSignalStreams(scope, id)).forEach(requireOwnWill);
+
 export async function createStream(call: SsfCall): Promise<SsfReply> {
   const input = wholeInput(await readReceiverJson(call.req, call.res, streamBody));
   const row = await transaction(call.ctx, async (tx) => {
-    // It would go on by another one.
-    (await listSignalStreams(tx.scope, call.client.id)).forEach(requireOwnWill);
+    await requireNonePaused(tx, call.client);
     return createSignalStream(tx, call.client, input);
   });
   return { status: 201, body: streamDocument(row) };
@@ -97,7 +101,11 @@ export const writeStream =
       ...(body.events_requested && { events_requested }),
       ...(body.description !== undefined && { description }),
     };
-    const changed = await transaction(call.ctx, (tx) => changeSignalStream(tx, row, isWhole ? whole : named));
+    const changed = await transaction(call.ctx, async (tx) => {
+      // What a paused one told would come by this one.
+      if (events_requested.some((event) => !row.events_requested.includes(event))) await requireNonePaused(tx, call.client);
+      return changeSignalStream(tx, row, isWhole ? whole : named);
+    });
     if (!changed) throw gone();
     return { status: 200, body: streamDocument(changed) };
   };

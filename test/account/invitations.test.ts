@@ -202,6 +202,17 @@ test('a stranger registers without a code, even where registration is off, and i
   await setRegistration(true);
 });
 
+test('an invitation whose maker may no longer make it when its stranger has registered makes no account (attack 67.1914)', async () => {
+  const { record, path } = await invited('late@example.com');
+  const { complete } = await register(new Browser(service.url), path);
+  const { db, scope } = await service.context();
+  const { id: inviter_id } = await addUser(await service.context());
+  const where = { environment_id: scope.environment_id, id: record['id'] };
+  await db.knex('organization_invitations').where(where).update({ inviter_id, inviter_name: 'Maker' });
+  expect((await complete()).status).toBe(410);
+  expect((await api.get('/users?filter[email]=late@example.com')).body['data']).toHaveLength(0);
+});
+
 test('an invitation that is revoked while its stranger registers makes no account (attack 43.1339)', async () => {
   const { record, path } = await invited('revoked@example.com');
   const { complete } = await register(new Browser(service.url), path);

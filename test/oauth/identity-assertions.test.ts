@@ -139,6 +139,28 @@ describe('an assertion is refused', () => {
     await changed(world.a, 'outbound_grants', { id: world.outbound.id }, { required_acr: null, max_authentication_age: null });
   });
 
+  test('by an ID token of a sign-in that does no more for what client or organization require since (attack 67.1911)', async () => {
+    const organization = await addOrganization(world.a);
+    await addMembership(world.a, organization, world.user);
+    await changed(world.a, 'clients', { id: world.app.id }, { organization_usage: 'allow' });
+    const { id_token: subject_token } = await signInToApp(service, world, { organization: organization.name });
+    const held = [['organizations', organization.id] as const, ['clients', world.app.id] as const];
+    for (const [name, id] of held)
+      for (const [demand, told] of [
+        [{ required_acr: '2' }, { acr_values: '2' }],
+        [{ max_authentication_age: 0 }, { max_age: 0 }],
+      ] as const) {
+        service.clock.advance(1000);
+        await changed(world.a, name, { id }, demand);
+        const answer = await askForAssertion(service, world, { subject_token });
+        expect([name, ...refusal(answer)]).toEqual([name, 400, 'insufficient_user_authentication']);
+        expect(answer.body).toMatchObject(told);
+        await changed(world.a, name, { id }, { required_acr: null, max_authentication_age: null });
+        expect((await askForAssertion(service, world, { subject_token })).status).toBe(200);
+      }
+    await changed(world.a, 'clients', { id: world.app.id }, { organization_usage: 'deny' });
+  });
+
   test('without a proof where the server wants one, and with a proof that was used', async () => {
     const { id_token: subject_token } = await signInToApp(service, world);
     await changed(world.a, 'external_servers', { id: world.server.id }, { require_proof: true });

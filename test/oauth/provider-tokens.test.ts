@@ -1,17 +1,21 @@
 // A provider's access token for a client, by token exchange: the provider is a real one.
 import { describe, expect, test } from 'vitest';
 import { accessTokenType, tokenExchangeGrantType } from '../../src/lib/grant-types.js';
-import { changed, refreshTokenType, signInToApp } from '../support/assertions.js';
+import { providerProof } from '../../src/domain/proofs/proofs.js';
+import { addIdentity, changed, refreshTokenType, signInToApp } from '../support/assertions.js';
+import type { Browser } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addClient, addEnvironment, addGrant, addMachine, addResource, addUser } from '../support/data.js';
 import { mailTo } from '../support/mailbox.js';
-import { tokenRequest, type TokenAnswer } from '../support/oauth.js';
+import { authorizeCode, redeem, tokenRequest, type TokenAnswer } from '../support/oauth.js';
+import { addDomain, addMembership, addOrganization } from '../support/organizations.js';
 import {
-  accessAddress, addPerson, addProviderGrant, allowAccess, asksOf, exchange, expire, isLiveThere, openedOf, redirectUri, revokeThere, sharedVault, tokensOf,
+  accessAddress, addPerson, addProviderGrant, addProviderToken, allowAccess, asksOf, exchange, expire, isLiveThere, openedOf, redirectUri, revokeThere, sharedVault, tokensOf,
 } from '../support/provider-tokens.js'; // prettier-ignore
 import { auditRows } from '../support/security-events.js';
 import { observeApp } from '../support/observed-app.js';
 import { sharedService } from '../support/shared-service.js';
+import { proofsNow, proveMore, signedIn, signedInBy } from '../support/signed-in.js';
 
 const service = sharedService();
 const vault = sharedVault(service);
@@ -227,6 +231,95 @@ describe('a request is refused', () => {
     expect(refusal(await ask())).toEqual([400, 'interaction_required']);
     await consents().delete();
     expect(await tokensOf(vault.ctx, user)).toEqual([]);
+  });
+});
+
+describe('a sign-in for an organization', () => {
+  async function addMember() {
+    const { user } = await addAllowed();
+    const organization = await addOrganization(vault.ctx);
+    await addMembership(vault.ctx, organization, user);
+    await changed(vault.ctx, 'clients', { id: vault.app.id }, { organization_usage: 'allow' });
+    return { user, organization };
+  }
+  type Member = Awaited<ReturnType<typeof addMember>>;
+
+  /** What the client gets by a sign-in for the organization in the browser, brought in both ways. */
+  async function tokensIn(browser: Browser, { organization }: Member) {
+    const code = await authorizeCode(browser, vault.app, { scope: 'openid offline_access', organization: organization.name });
+    const { body } = await redeem(service.url, vault.app, code);
+    const byRefresh = { subject_token: body.refresh_token as string, subject_token_type: refreshTokenType };
+    const ask = async (fields: Record<string, string>) => refusal(await exchange(service, vault, fields));
+    return async () => [await ask({ subject_token: body.access_token }), await ask(byRefresh)];
+  }
+
+  /** As the organization's own provider lets somebody in. */
+  async function asGuest({ user, organization }: Member) {
+    const through = await addConnection(vault.ctx, { organization_id: organization.id, token_storage: true });
+    const browser = await signedInBy(service, user, [providerProof(vault.ctx.clock.now(), null)]);
+    const came = { connection_ids: [through.id], has_local_login: false };
+    await changed(vault.ctx, 'sessions', { id: browser.session_id }, came);
+    return { browser, through };
+  }
+
+  const asked = [400, 'interaction_required'];
+  const given = [200, undefined];
+
+  test('through its provider alone gives nothing of what a guest keeps outside of it (attack 67.1913)', async () => {
+    const member = await addMember();
+    const { browser } = await asGuest(member);
+    const ask = await tokensIn(browser, member);
+    expect(await ask()).toEqual([asked, asked]);
+    const answers = await Promise.all([addConnection(vault.ctx, { token_storage: true }), addConnection(vault.ctx, {})]);
+    const later = await tokensIn(browser, member);
+    for (const { id } of answers) {
+      const { body } = await redeem(
+        service.url,
+        vault.app,
+        await authorizeCode(browser, vault.app, { organization: member.organization.name }),
+      );
+      const other = await exchange(service, { ...vault, connection: { ...vault.connection, id } }, { subject_token: body.access_token });
+      expect(refusal(other)).toEqual([400, 'invalid_target']);
+    }
+    // Something of the account here makes it good everywhere.
+    await proveMore(service, browser, proofsNow(vault.ctx, 'password'));
+    expect([await ask(), await later()]).toEqual([
+      [given, given],
+      [given, given],
+    ]);
+  });
+
+  test('gives it once the session is gone to who proved something of the account here, and else nothing (attack 67.1913)', async () => {
+    const member = await addMember();
+    const guest = await asGuest(member);
+    const askAsGuest = await tokensIn(guest.browser, member);
+    const here = await signedIn(service, member.user);
+    const askHere = await tokensIn(here, member);
+    expect(await askHere()).toEqual([given, given]);
+    await vault.ctx.db.knex('sessions').whereIn('id', [guest.browser.session_id, here.session_id]).delete();
+    expect([(await askAsGuest())[1], (await askHere())[1]]).toEqual([asked, given]);
+  });
+
+  test('through the provider of an organization that manages the person, or that keeps the token itself, gives it', async () => {
+    const member = await addMember();
+    const { browser, through } = await asGuest(member);
+    const ask = await tokensIn(browser, member);
+    const identity = {
+      id: await addIdentity(vault.ctx, through, member.user, 'guest'),
+      user_id: member.user.id,
+      connection_id: through.id,
+    };
+    await addProviderGrant(vault.ctx, vault.app.id, through.id);
+    await addProviderToken(vault.ctx, { identity, client_id: vault.app.id });
+    const { body } = await redeem(
+      service.url,
+      vault.app,
+      await authorizeCode(browser, vault.app, { organization: member.organization.name }),
+    );
+    expect((await exchange(service, { ...vault, connection: through }, { subject_token: body.access_token })).body.access_token).toBe('a');
+    await addDomain(vault.ctx, member.organization, 'managed-vault.example');
+    await changed(vault.ctx, 'users', { id: member.user.id }, { email: `${member.user.id}@managed-vault.example` });
+    expect(await ask()).toEqual([given, given]);
   });
 });
 

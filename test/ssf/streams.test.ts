@@ -241,6 +241,22 @@ describe('a stream', () => {
     expect(await ctx.db.knex('signal_streams').where({ client_id: stopped.client.id }).pluck('id')).toEqual([stream_id]);
   });
 
+  test('takes up no event beside one that an administrator has paused (specification 20.3.5, attack 67.1910)', async () => {
+    const stopped = await addSignalReceiver(service, await service.context());
+    const paused = await stopped.stream();
+    const stream_id = await stopped.stream({ events_requested: [uri('session-revoked'), uri('credential-change')] });
+    await ctx.db.knex('signal_streams').where({ id: paused }).update({ status: 'paused', paused_by: 'administrator' });
+    const change = async (method: 'PATCH' | 'PUT', body: Record<string, unknown>) => {
+      const answer = await stopped.call(method, '/ssf/streams', { stream_id, ...body });
+      return [answer.status, answer.body['error']];
+    };
+    for (const method of ['PATCH', 'PUT'] as const)
+      expect(await change(method, { events_requested: signalEventUris })).toEqual([403, 'access_denied']);
+    expect(await change('PATCH', { events_requested: [uri('session-revoked')], description: 'Less' })).toEqual([200, undefined]);
+    await ctx.db.knex('signal_streams').where({ id: paused }).update({ status: 'enabled', paused_by: null });
+    expect(await change('PUT', { events_requested: signalEventUris })).toEqual([200, undefined]);
+  });
+
   test('is verified once a minute (SSF 1.0 8.1.4, specification 20.3.5)', async () => {
     const stream_id = await receiver.stream();
     expect((await receiver.call('POST', '/ssf/verify', { stream_id, state: 'seen' })).status).toBe(204);

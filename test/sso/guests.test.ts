@@ -3,9 +3,10 @@ import { afterEach, expect, test } from 'vitest';
 import { linkIdentity } from '../../src/domain/connections/identities.js';
 import { findUser, type UserRow } from '../../src/db/tables/users.js';
 import { Browser, csrfOf, locationParameters, pkcePair } from '../support/browser.js';
-import { addClient, addUser, password } from '../support/data.js';
+import { addClient, addUser, password, type TestClient } from '../support/data.js';
 import { creationOptionsAt, refusalOf, setEnvironment } from '../support/factors.js';
 import { mailTo } from '../support/mailbox.js';
+import { allowCode } from '../support/oauth.js';
 import { addDomain, addMembership, addOrganization } from '../support/organizations.js';
 import { samlKeyPair } from '../support/saml-provider.js';
 import { addSamlConnection, answer, beginAt, signedAssertion } from '../support/saml-sign-in.js';
@@ -47,19 +48,19 @@ async function come({ email }: UserRow, browser = new Browser(service.url)) {
 
 const isInside = async (browser: Browser) => (await browser.get('/account')).status === 200;
 
-async function signsInFor(browser: Browser): Promise<boolean> {
-  const query = {
-    client_id: client.id,
-    redirect_uri: client.redirect_uris[0] ?? '',
+const requestOf = (fields: Record<string, string>, { id, redirect_uris }: Pick<TestClient, 'id' | 'redirect_uris'> = client) =>
+  `/oauth/authorize?${new URLSearchParams({
+    client_id: id,
+    redirect_uri: redirect_uris[0] ?? '',
     response_type: 'code',
     scope: 'openid',
-    prompt: 'none',
-    organization: organization.name,
     code_challenge: pkcePair().challenge,
     code_challenge_method: 'S256',
-  };
-  return locationParameters(await browser.get(`/oauth/authorize?${new URLSearchParams(query)}`)).get('code') !== null;
-}
+    ...fields,
+  })}`;
+
+const signsInFor = async (browser: Browser): Promise<boolean> =>
+  locationParameters(await browser.get(requestOf({ prompt: 'none', organization: organization.name }))).get('code') !== null;
 
 test('adds no passkey on the way in, to come back with it as the person for everybody (attack 64.1880)', async () => {
   const user = await guest();
@@ -141,4 +142,31 @@ test('is not signed out by a form of another site below the same domain (attack 
   expect(await signsInFor(browser)).toBe(true);
   expect((await browser.post('/oauth/logout/confirm', { ...form, _csrf: csrfOf(page) })).status).toBe(200);
   expect(await signsInFor(browser)).toBe(false);
+});
+
+test('takes back no deletion that the person has asked for (attack 67.1912)', async () => {
+  const user = await guest();
+  const deletion_due_at = new Date(service.clock.now().getTime() + 86_400_000);
+  await ctx.db.knex('users').where({ id: user.id }).update({ deletion_due_at });
+  const due = async () => (await findUser(ctx.scope, user.id))?.deletion_due_at;
+  const { browser } = await come(user);
+  expect([await signsInFor(browser), await due()]).toEqual([true, deletion_due_at]);
+  expect((await browser.login(user.email, password)).status).toBe(303);
+  expect(await due()).toBeNull();
+});
+
+test('allows an application nothing that the person is not asked about elsewhere (attack 67.1918)', async () => {
+  const user = await guest();
+  const { browser } = await come(user);
+  const stranger = await addClient(ctx, { organization_usage: 'allow', first_party: false });
+  const inOrganization = { organization: organization.name };
+  const answerOf = async (fields: Record<string, string>) =>
+    locationParameters(await browser.get(requestOf({ prompt: 'none', ...fields }, stranger))).get('error');
+  const allow = async (fields: Record<string, string>) => (await allowCode(browser, stranger, { scope: 'openid', ...fields })).code;
+  expect(await allow(inOrganization)).not.toBe('');
+  expect(await answerOf(inOrganization)).toBe('consent_required');
+  expect((await browser.login(user.email, password)).status).toBe(303);
+  expect(await answerOf({})).toBe('consent_required');
+  expect(await allow({})).not.toBe('');
+  expect([await answerOf({}), await answerOf(inOrganization)]).toEqual([null, null]);
 });

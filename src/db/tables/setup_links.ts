@@ -9,6 +9,8 @@ export type SetupLinkRow = {
   id: string;
   organization_id: string;
   sections: SetupPart[];
+  /** The person who made it, also once they are gone; null: a client. */
+  maker_id: string | null;
   token_digest: Buffer;
   /** Of the secret in the cookie of the browser that opened it. */
   browser_digest: Buffer | null;

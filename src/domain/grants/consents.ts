@@ -14,7 +14,7 @@ export type ConsentQuestion = {
   readonly client_id: string;
   readonly scopes: readonly string[];
   readonly resource: string | null;
-  /** Whether any program could have sent the request: then the answer is for this time alone (RFC 8252 8.6). */
+  /** Whether any program could have sent the request (RFC 8252 8.6), or an organization's guest answers: then the answer is for this time alone. */
   readonly unproven?: boolean;
   /** What the client is now, where that can change without anybody's being told; null or left out: nobody but an administrator or its registration changes it. */
   readonly client_digest?: Buffer | null;

@@ -17,6 +17,9 @@ import { emit } from '../events/emit.js';
 import { queueMail } from '../mail/mail.js';
 import { organizationLooks } from '../environments/branding.js';
 import { noOrigin } from '../origin.js';
+import { mayStillMake } from '../reach/maker.js';
+import { reachOfInvitation } from '../reach/reach-of-organizations.js';
+import { noReach, requireReach } from '../reach/reach.js';
 import { invalidTransition, Refusal, refuseDuplicates, type Problem } from '../refusal.js';
 import { requireOrganizationRoles } from '../roles/role-kinds.js';
 import { aboutInvitation, roleNames } from './member-trail.js';
@@ -139,6 +142,14 @@ export async function createInvitation(
   return row;
 }
 
+/** Whether who invites may give by now what the invitation gives; a client's goes on until it is revoked. Somebody who is gone has left their name alone. */
+async function stands(ctx: Context, row: InvitationRow): Promise<boolean> {
+  const { inviter_id: maker_id, inviter_name, organization_id } = row;
+  if (maker_id === null) return inviter_name === null;
+  const reach = await reachOfInvitation(ctx, row);
+  return mayStillMake(ctx, { maker_id, organization_id, permission: 'organization_invitations:write', reach });
+}
+
 async function held(tx: Context, { id }: InvitationRow, allowed: readonly InvitationStatus[]): Promise<InvitationRow> {
   const row = await lockInvitation(tx.scope, id);
   if (!row) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such invitation.' });
@@ -148,7 +159,10 @@ async function held(tx: Context, { id }: InvitationRow, allowed: readonly Invita
   return row;
 }
 
-/** Sends the invitation again, with another token and as much time as at first; the earlier token is worth nothing. @throws {Refusal} 404, 409 */
+/**
+ * Sends the invitation again, with another token and as much time as at first; the earlier token is worth nothing. One whose inviter may no longer give what it
+ * gives becomes that of whoever sends it, who must hold that. @throws {Refusal} 403 `scope_escalation`, 404, 409
+ */
 export async function resendInvitation(tx: Context, actor: Actor, invitation: Invitation): Promise<Invitation> {
   const before = await held(tx, invitation, ['pending', 'expired']);
   const organization = await requireEnabled(tx, before.organization_id);
@@ -156,7 +170,10 @@ export async function resendInvitation(tx: Context, actor: Actor, invitation: In
   const now = tx.clock.now();
   const expires_at = new Date(now.getTime() + before.expires_at.getTime() - before.sent_at.getTime());
   const token = randomToken('in_');
-  const changes = { token_digest: digest(token), sent_at: now, expires_at, updated_at: now };
+  const keeps = await stands(tx, before);
+  if (!keeps) requireReach(actor, { before: noReach, after: await reachOfInvitation(tx, before), touched: [] });
+  const inviter = keeps ? {} : await inviterOf(tx, actor);
+  const changes = { token_digest: digest(token), sent_at: now, expires_at, updated_at: now, ...inviter };
   const row = (await updateInvitation(tx.scope, before.id, changes)) ?? before;
   const roles = roleNames(await listRolesOfInvitation(tx.scope, row.id));
   await recordSecurityEvent(tx, 'invitation.sent', aboutInvitation(actor, row, { roles }));
@@ -182,21 +199,21 @@ export async function findInvitation(ctx: Context, token: string): Promise<HeldI
   const invitation = isToken(token) ? await findInvitationByDigest(ctx.scope, digest(token)) : null;
   const organization = invitation && (await findOrganization(ctx, invitation.organization_id));
   if (!invitation || organization?.status !== 'enabled') return null;
-  return { invitation, organization, status: invitationStatus(invitation, ctx.clock.now()) };
+  const status = invitationStatus(invitation, ctx.clock.now());
+  return { invitation, organization, status: status === 'pending' && !(await stands(ctx, invitation)) ? 'revoked' : status };
 }
 
 /**
  * Accepts an invitation, once: makes the user a member, or gives a member its roles. Emits `organization_invitation.accepted`. Null: the token is no open
- * invitation of this very address, the address isn't proven, or the user was removed after it was sent.
+ * invitation of this very address, the address isn't proven, the user was removed after it was sent, or whoever invites may no longer give what it gives.
  */
 export async function acceptInvitation(tx: Context, token_digest: Buffer, user: UserRow): Promise<Invitation | null> {
   const now = tx.clock.now();
   const row = user.email_verified ? await spendInvitation(tx.scope, token_digest, user, now) : null;
-  if (!row) return null;
+  if (!row || !(await stands(tx, row))) return null;
   const organization = await requireEnabled(tx, row.organization_id);
   const roles = await listRolesOfInvitation(tx.scope, row.id);
   const membership = await findMembership(tx, organization.id, user.id);
-  // What the inviter may give was asked when they invited.
   if (membership) await changeMemberRoles(tx, null, membership, { add: roles });
   else await addMember(tx, null, { organization, user, roles: roles.length > 0 ? roles : undefined, source: 'invitation' });
   const data = { user_id: user.id, accepted_at: now.toISOString(), accepted_by: actorData(userActor(user)) };

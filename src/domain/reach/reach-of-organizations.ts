@@ -37,10 +37,12 @@ export const connectionsIn = (speakers: Awaited<ReturnType<typeof listSpeakersOf
   speakers.filter(({ kind }) => kind === 'connection').map(({ id }) => id);
 
 /**
- * What enabling or disabling an organization takes besides: the way in of who is linked to its connections, and who speaks for its people. In the place of a
- * disabled one a connection of the environment speaks for them, and passwords that `require_sso` shut out count again.
+ * What enabling or disabling an organization takes besides, its `require_sso` and a verified domain: the way in of who is linked to its connections, and who speaks
+ * for its people. In the place of a disabled one a connection of the environment speaks for them, and passwords that `require_sso` shut out count again. Who acts for
+ * the organization itself decides that by its domain.
  */
 export async function switchedWithOrganization(tx: Tx, { id }: { readonly id: string }): Promise<Reach> {
+  if (tx.scope.organization_id !== undefined) return noReach;
   const speakers = await listSpeakersOfOrganization(tx.scope, id);
   if (speakers.length === 0) return noReach;
   return union(['users:write'], await listReachOfLinkedUsers(tx.scope, connectionsIn(speakers)));

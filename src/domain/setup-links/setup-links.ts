@@ -15,6 +15,8 @@ import type { Context } from '../context.js';
 import { findOrganization, type Organization } from '../organizations/organizations.js';
 import type { Origin } from '../origin.js';
 import { organizationPermissions } from '../reach/management-permissions.js';
+import { mayStillMake } from '../reach/maker.js';
+import { reachOfSetupLink } from '../reach/reach-of-organizations.js';
 import { invalidTransition } from '../refusal.js';
 
 export type SetupLink = SetupLinkRow;
@@ -47,6 +49,7 @@ const setupUrl = ({ environment }: Pick<Context, 'environment'>, token: string):
 
 export async function createSetupLink(
   tx: Context,
+  { actor_kind, actor_id }: Actor,
   { parts, expires_in = setupLinkLifetime.usual }: SetupLinkInput,
   { id: organization_id }: Pick<Organization, 'id'>,
 ): Promise<{ readonly link: SetupLink; readonly url: string }> {
@@ -54,7 +57,14 @@ export async function createSetupLink(
   const token = randomToken('su_');
   const stamps = { id: uuidv7(now.getTime()), created_at: now, updated_at: now };
   const expires_at = new Date(now.getTime() + expires_in * 1000);
-  const link = await insertSetupLink(tx.scope, { ...stamps, organization_id, sections: parts, token_digest: digest(token), expires_at });
+  const link = await insertSetupLink(tx.scope, {
+    ...stamps,
+    organization_id,
+    sections: parts,
+    maker_id: actor_kind === 'user' ? actor_id : null,
+    token_digest: digest(token),
+    expires_at,
+  });
   return { link, url: setupUrl(tx, token) };
 }
 
@@ -76,6 +86,16 @@ export type HeldSetupLink = {
   readonly isOwnBrowser: boolean;
 };
 
+/** Whether its maker may make it by now; a client's goes on until it is revoked. */
+const stands = async (ctx: Context, { maker_id, organization_id }: SetupLink): Promise<boolean> =>
+  maker_id === null ||
+  mayStillMake(ctx, {
+    maker_id,
+    organization_id,
+    permission: 'setup_links:write',
+    reach: await reachOfSetupLink(ctx, { organization_id }),
+  });
+
 /**
  * The link that an address names: by its token, or by its id for the browser that opened it, which needs the token no more. Null for any other, and where
  * the organization is disabled.
@@ -89,7 +109,9 @@ export async function openSetupLink(ctx: Context, name: string, browser_secret: 
   if (!link || organization?.status !== 'enabled') return null;
   const isOwnBrowser = browser_secret !== null && link.browser_digest !== null && equalDigests(link.browser_digest, digest(browser_secret));
   if (!byToken && !isOwnBrowser) return null;
-  return { link, organization, status: setupLinkStatus(link, ctx.clock.now()), isOwnBrowser };
+  const status = setupLinkStatus(link, ctx.clock.now());
+  const isGood = status === 'pending' || status === 'started';
+  return { link, organization, status: isGood && !(await stands(ctx, link)) ? 'revoked' : status, isOwnBrowser };
 }
 
 /** Who acts when the browser of the link does: with the permissions of its parts, and the weight of those who administer the organization. */

@@ -68,7 +68,8 @@ export async function openBrowserSession(ctx: Context, whole: WholeSignIn, brows
     if (!counted) throw new SignInOver('overtaken');
     await spendSingleUse(tx, uses);
     if (completes !== null && !(await completeSignIn(tx, completes))) throw new SignInOver('expired');
-    const staying = await keepAccount(tx, counted, origin);
+    // An organization's provider doesn't say that somebody wants their account back.
+    const staying = guest ? counted : await keepAccount(tx, counted, origin);
     const settled = provider_account && (await settleAccount(tx, staying, provider_account, origin));
     // Whoever proved a password first signs in without the account at the provider.
     if (provider_account && !settled && proofs.some(({ method }) => method === 'provider')) throw new SignInOver('overtaken');

@@ -6,7 +6,8 @@ import {
   removeOrganizationDomain,
 } from '../../domain/organizations/domains.js';
 import { findDomainRecord, verificationRecords, type RecordCheck } from '../../domain/environments/domain-record.js';
-import { reachOfOrganization } from '../../domain/reach/reach-of-organizations.js';
+import { reachOfOrganization, switchedWithOrganization } from '../../domain/reach/reach-of-organizations.js';
+import { noReach } from '../../domain/reach/reach.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import type { OrganizationDomainRow } from '../../db/tables/organization_domains.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';
@@ -38,7 +39,10 @@ export const organization_domains = resource<OrganizationDomainRow, { domain: st
   }),
   computed: { verification_records: verificationRecords },
   organization: { column: 'organization_id' },
-  reach: { of: (tx, row) => reachOfOrganization(tx, row.organization_id) },
+  reach: {
+    of: (tx, row) => reachOfOrganization(tx, row.organization_id),
+    removed: async (tx, row) => (row.status === 'verified' ? switchedWithOrganization(tx, { id: row.organization_id }) : noReach),
+  },
   settable: { domain: ['plain', domain, 'needed and fixed'] },
   relationships: {
     organization: toOne('organization', 'Whose domain.', { create: 'required' }),

@@ -47,11 +47,11 @@ export const organizations = resource<OrganizationRow, OrganizationInput, Organi
     logo_url: (row) => row.branding.logo_url ?? null,
     primary_color: (row) => row.branding.primary_color ?? null,
   },
-  organization: { column: 'id', without: ['create', 'delete'], fixed: ['status', 'external_id'] },
+  organization: { column: 'id', without: ['create', 'delete'], fixed: ['status', 'external_id', 'metadata'] },
   reach: {
     of: (tx, row) => reachOfOrganization(tx, row.id),
     removed: removedWithOrganization,
-    changed: { status: switchedWithOrganization },
+    changed: { status: switchedWithOrganization, require_sso: switchedWithOrganization },
   },
   settable: {
     name: ['plain', name, 'needed and fixed'],

@@ -50,8 +50,8 @@ export const setup_links = resource<SetupLinkRow, SetupLinkInput>({
   filters: { organization: equalTo('organization_id', uuid, 'Of one of these organizations (ids).'), status },
   create: {
     once: z.object({ url: z.string().meta({ description: 'The link. Shown by this answer only.' }) }),
-    async run(tx, _actor, input, related) {
-      const { link, url } = await createSetupLink(tx, input, related['organization'] as unknown as OrganizationRow);
+    async run(tx, actor, input, related) {
+      const { link, url } = await createSetupLink(tx, actor, input, related['organization'] as unknown as OrganizationRow);
       return { row: link, once: { url } };
     },
   },

@@ -3,6 +3,7 @@ import { mailAgentAllowed } from '../../domain/grants/agent-mails.js';
 import { giveConsent, noteConsentDenied } from '../../domain/grants/consents.js';
 import { isUnstored, storeDocumentClient } from '../../domain/clients/document-clients.js';
 import { transaction } from '../../domain/context.js';
+import { isGoodFor } from '../../domain/organizations/admission.js';
 import { PageError } from '../../errors.js';
 import { originOf } from '../../http/pages/mail-origin.js';
 import { deniedByPerson, traceRefusal } from '../../http/auth/trace.js';
@@ -39,7 +40,8 @@ export function consent(web: Web, protocol: Protocol) {
       if (session !== null && !session.blocked_clients.includes(request.client.id))
         await transaction(ctx, async (tx) => {
           if (isUnstored(request.client)) await storeDocumentClient(tx, request.client);
-          const first = await giveConsent(tx, consentQuestion(request, session.user_id), originOf(req));
+          const question = consentQuestion(request, session.user_id, !(await isGoodFor(tx, session, null)));
+          const first = await giveConsent(tx, question, originOf(req));
           if (first) await mailAgentAllowed(tx, request.client, session, originOf(req));
         });
     } catch (error) {

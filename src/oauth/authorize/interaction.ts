@@ -1,6 +1,7 @@
 import { hasDetailsToAsk, isAlwaysAsked, isConsented, withTypes, type ConsentQuestion } from '../../domain/grants/consents.js';
 import { clientDigest } from '../../domain/clients/document-clients.js';
 import type { Context } from '../../domain/context.js';
+import { isGoodFor } from '../../domain/organizations/admission.js';
 import { isProvenSince, type BrowserSession } from '../../domain/sessions/sessions.js';
 import { readIdTokenHint } from '../../domain/tokens/id-token.js';
 import { scopesOfClaims } from '../../domain/claims/claims.js';
@@ -31,13 +32,16 @@ function tooOld({ ctx, request, session, requirement, proven }: InteractionInput
   return !auth_time_known || ctx.clock.now().getTime() - auth_time.getTime() > Math.min(...ages) * 1000;
 }
 
-/** What the client asks the person for: its scopes, and those whose claims it asks for one by one. */
-export function consentQuestion(request: AuthorizationRequest, user_id: string): ConsentQuestion {
+/**
+ * What the client asks the person for: its scopes, and those whose claims it asks for one by one.
+ * @param guest whether an organization's provider alone says that it is the person (specification 16.2.7): what it allows isn't theirs elsewhere
+ */
+export function consentQuestion(request: AuthorizationRequest, user_id: string, guest = false): ConsentQuestion {
   const named = Object.keys({ ...request.claims.userinfo, ...request.claims.id_token });
   const scopes = [...new Set([...request.scopes, ...scopesOfClaims(named)])];
   const { client, redirect_uri, resource } = request;
   const details = withTypes(resource, request.authorization_details);
-  const unproven = !client.verified && isNativeRedirectUri(redirect_uri);
+  const unproven = (guest && !client.first_party) || (!client.verified && isNativeRedirectUri(redirect_uri));
   const question = {
     user_id,
     client_id: client.id,
@@ -101,8 +105,8 @@ function signInWhen(needed: (input: InteractionInput) => boolean, description: s
 }
 
 /** Whether the person has to be asked before the client gets what the request asks for (specification 5.3). */
-export async function isConsentNeeded(ctx: Context, request: AuthorizationRequest, user_id: string): Promise<boolean> {
-  const question = consentQuestion(request, user_id);
+export async function isConsentNeeded(ctx: Context, request: AuthorizationRequest, user_id: string, guest = false): Promise<boolean> {
+  const question = consentQuestion(request, user_id, guest);
   if (request.prompts.includes('consent') || isAlwaysAsked(ctx, question) || (await hasDetailsToAsk(ctx, question))) return true;
   return !request.client.first_party && !(await isConsented(ctx, question));
 }
@@ -114,7 +118,8 @@ function notBlocked({ session, request }: InteractionInput): Interaction | null 
 }
 
 async function consentGiven({ ctx, request, session, silent, allowed }: InteractionInput): Promise<Interaction | null> {
-  if (allowed || !(await isConsentNeeded(ctx, request, session.user_id))) return null;
-  const question = consentQuestion(request, session.user_id);
+  const guest = !(await isGoodFor(ctx, session, null));
+  if (allowed || !(await isConsentNeeded(ctx, request, session.user_id, guest))) return null;
+  const question = consentQuestion(request, session.user_id, guest);
   return silent ? refuseInteraction('consent_required', 'the person has not allowed this yet') : { kind: 'consent', session, question };
 }

@@ -21,6 +21,8 @@ export type AssertionSubject = {
   readonly user_id: string;
   readonly email: string | null;
   readonly organization_id: string | null;
+  /** The session that it came of. */
+  readonly session_id: string | null;
   readonly acr: AuthenticationClass;
   readonly amr: readonly string[];
   readonly auth_time: Date | null;
@@ -51,6 +53,7 @@ async function ofIdToken(ctx: Context, client: Client, { subject_token }: Brough
     user_id,
     email: person.email_verified ? person.email : null,
     organization_id,
+    session_id: token.session_id,
     acr: isClass(acr) ? acr : '1',
     amr,
     auth_time,
@@ -66,13 +69,14 @@ export async function ofRefreshToken(ctx: Context, client: Client, brought: Brou
   if (token.resource !== null && !target) throw notLetIn();
   requireBound(ctx, target && target.resource, proof);
   await requireSignInMet(ctx, client, token, target);
-  const { user_id, user, organization_id, acr, amr, auth_time, digest, replaced_at } = token;
+  const { user_id, user, organization_id, session_id, acr, amr, auth_time, digest, replaced_at } = token;
   const lasts = replaced_at === null && isOld(token, ctx.clock.now());
   const expires_at = lasts ? refreshTokenEnds(ctx, client, ctx.clock.now()).refresh_expires_at : null;
   return {
     user_id,
     email: user?.email_verified ? user.email : null,
     organization_id,
+    session_id,
     acr: isClass(acr) ? acr : '1',
     amr,
     auth_time,

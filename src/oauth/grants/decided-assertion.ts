@@ -7,6 +7,7 @@ import {
 } from '../../domain/assertions/outbound.js';
 import { clientOf, type Client } from '../../domain/clients/clients.js';
 import type { Context } from '../../domain/context.js';
+import { findOrganization } from '../../domain/organizations/organizations.js';
 import { requirementOf, unmetOf } from '../../domain/proofs/sign-in-requirement.js';
 import { identityProviderId } from '../../domain/saml/identity-provider.js';
 import { nameIdAt, nameIdFormats } from '../../domain/saml/name-id.js';
@@ -19,14 +20,24 @@ import type { AssertionSubject } from './assertion-subject.js';
 export const noOutboundTarget = (rule: 'no_outbound_grant' | 'outbound_grant_for_others' = 'no_outbound_grant') =>
   OAuthError.invalid_target('audience and resource name no server outside that the client may get assertions for').by(rule);
 
-/** Of the grants that fit those that the sign-in does for, as one: the oldest says what the server calls the client. @throws {OAuthError} */
-function policyOf(ctx: Context, subject: AssertionSubject, { grants, areForOthers }: FittingGrants): OutboundPolicy {
+/**
+ * Of the grants that fit those that the sign-in does for, as one: the oldest says what the server calls the client. It is held against what the client and the
+ * organization require by now, too: an ID token is of a sign-in that may have been before. @throws {OAuthError}
+ */
+async function policyOf(
+  ctx: Context,
+  client: Client,
+  subject: AssertionSubject,
+  { grants, areForOthers }: FittingGrants,
+): Promise<OutboundPolicy> {
   const [first] = grants;
   if (!first) throw noOutboundTarget(areForOthers ? 'outbound_grant_for_others' : 'no_outbound_grant');
   const now = ctx.clock.now();
-  const met = grants.filter((one) => unmetOf(requirementOf(one), subject.acr, subject.auth_time, now) === null);
+  const organization = subject.organization_id === null ? null : await findOrganization(ctx, subject.organization_id);
+  const requirement = (one: OutboundPolicy) => requirementOf(one, client, organization);
+  const met = grants.filter((one) => unmetOf(requirement(one), subject.acr, subject.auth_time, now) === null);
   if (!met[0]) {
-    const { acr, max_age } = requirementOf(first);
+    const { acr, max_age } = requirement(first);
     throw OAuthError.insufficient_user_authentication('the sign-in is too weak or too old for the server outside', { acr, max_age });
   }
   const { external_client_id } = met[0];
@@ -76,7 +87,7 @@ export async function decideAssertion(
   requested: string | undefined,
 ): Promise<DecidedAssertion> {
   const { server, audience, resource } = target;
-  const policy = policyOf(ctx, subject, await fittingGrants(ctx, client, target, subject));
+  const policy = await policyOf(ctx, client, subject, await fittingGrants(ctx, client, target, subject));
   const scope = scopeOf(policy, requested);
   const client_id = policy.external_client_id ?? (client.origin === 'metadata_document' ? client.id : null);
   if (client_id === null) throw noOutboundTarget();

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { handOutProviderToken, type TokenFound, type RequestedToken } from '../../db/tables/provider_tokens.js';
+import { findEnabledProviderGrant } from '../../db/tables/provider_grants.js';
 import { listSubjectAudiences } from '../../db/tables/client_grants.js';
 import { logSecurityEvent, securityEventRow } from '../../domain/audit/security-trail.js';
 import type { Client } from '../../domain/clients/clients.js';
@@ -8,6 +9,7 @@ import { connectionOf, type Connection } from '../../domain/connections/connecti
 import { remembered, type Context } from '../../domain/context.js';
 import { proofRefused, usedBefore, type DpopProof } from '../../domain/dpop/proof.js';
 import type { Origin } from '../../domain/origin.js';
+import { isTokenGoodFor } from '../../domain/organizations/admission.js';
 import { refreshProviderToken, type StaleToken } from '../../domain/provider-tokens/refresh.js';
 import { openTokens, type SealedTokens } from '../../domain/provider-tokens/tokens.js';
 import { findExchangeableTokens } from '../../domain/tokens/exchangeable-token.js';
@@ -15,7 +17,7 @@ import { OAuthError } from '../../errors.js';
 import { accessTokenType } from '../../lib/grant-types.js';
 import { isUuid } from '../../lib/random.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
-import { ofRefreshToken, refreshTokenType } from './assertion-subject.js';
+import { ofRefreshToken, refreshTokenType, type AssertionSubject } from './assertion-subject.js';
 import { requireGood } from './good-token.js';
 import type { GrantedTokens } from './grant.js';
 import { requireSameOrganization } from './same-organization.js';
@@ -49,7 +51,7 @@ function requireAlone({ audience, resource, actor_token, actor_token_type, reque
     throw OAuthError.invalid_request(`requested_token_type must be ${accessTokenType}`);
 }
 
-type Subject = { readonly user_id: string; readonly organization_id: string | null; readonly refresh: RequestedToken['refresh'] };
+type Subject = Pick<AssertionSubject, 'user_id' | 'organization_id' | 'session_id' | 'amr' | 'refresh'>;
 
 /** Whose token is asked for: the person of an access token that the client may bring, or of a refresh token of its own. @throws {OAuthError} */
 async function subjectOf(ctx: Context, client: Client, sent: Sent, { origin, proof }: HandOut): Promise<Subject> {
@@ -62,12 +64,12 @@ async function subjectOf(ctx: Context, client: Client, sent: Sent, { origin, pro
   );
   const found = await findExchangeableTokens(ctx, client, { subject: subject_token, actor: undefined }, audiences ?? []);
   const { token } = requireGood('subject_token', found.subject, proof);
-  const { user_id, organization_id, act, exchanged, earlier_scopes } = token;
+  const { user_id, organization_id, session_id, amr, act, exchanged, earlier_scopes } = token;
   if (user_id === null) throw OAuthError.invalid_request('subject_token: this is the token of a client for itself, not of a person');
   // What was exchanged without saying who acts is the word of a client, not of the person.
   if (act === null && (exchanged || Object.keys(earlier_scopes).length > 0))
     throw OAuthError.invalid_request('subject_token: a client got this token in the name of the person, by impersonation');
-  return { user_id, organization_id, refresh: null };
+  return { user_id, organization_id, session_id, amr, refresh: null };
 }
 
 const noTarget = () => OAuthError.invalid_target('connection names no provider whose tokens the client may have').by('no_provider_grant');
@@ -131,8 +133,14 @@ export async function handOutToken(ctx: Context, client: Client, sent: Sent, req
   if (requested === null) throw OAuthError.invalid_scope('the scope is malformed');
   const connection = isUuid(sent.connection) ? await connectionOf(ctx, sent.connection.toLowerCase()) : null;
   if (connection?.status !== 'enabled' || !connection.token_storage) throw noTarget();
-  const { user_id, organization_id, refresh } = await subjectOf(ctx, client, sent, request);
-  await requireSameOrganization(ctx, organization_id, sent.organization);
+  const subject = await subjectOf(ctx, client, sent, request);
+  const { user_id, refresh } = subject;
+  await requireSameOrganization(ctx, subject.organization_id, sent.organization);
+  const keeper = connection.organization_id === null ? null : { id: connection.organization_id };
+  if (!(await isTokenGoodFor(ctx, subject, keeper))) {
+    const grant = await findEnabledProviderGrant(ctx.scope, client.id, connection.id);
+    throw grant ? notAllowed(ctx, client, connection, requested) : noTarget();
+  }
   const now = ctx.clock.now();
   const trace = {
     actor: { actor_kind: 'client' as const, actor_id: client.id, display: client.name },

@@ -45,6 +45,7 @@ async function subjectOf(ctx: Context, { client_id, user, organization, acr }: A
     organization_id: found?.id ?? null,
     acr,
     amr: [],
+    session_id: null,
     auth_time: ctx.clock.now(),
     refresh: null,
   };

@@ -215,6 +215,43 @@ test('who may write organizations alone disables and enables none that others co
   }
 });
 
+test('who may write organizations and domains alone opens and shuts no way in by require_sso or a domain (attack 67.1917, specification 13.2.32)', async () => {
+  const permissions = 'organizations:read organizations:write organization_domains:read organization_domains:write';
+  const [narrow, wide] = [await manage(service.url, permissions), await manage(service.url, `${permissions} users:write roles:read`)];
+  const [linked, empty] = [await addOrganization(ctx), await addOrganization(ctx)];
+  const operator = await addUser(ctx);
+  await permit(ctx, operator.id, 'roles:read');
+  await linkAt(await addSamlConnection(ctx, keys[0] as SamlKeyPair, {}, { organization_id: linked.id, domains: [] }), operator, 'shut');
+  for (const [index, one] of [linked, empty].entries()) {
+    await addDomain(ctx, one, `waits-${index}.example`, { status: 'pending' });
+    await addDomain(ctx, one, `shut-${index}.example`);
+  }
+  const set = (caller: Api, { id }: { id: string }, require_sso: string) =>
+    caller.patch(`/organizations/${id}`, { data: { type: 'organization', id, attributes: { require_sso } } });
+  const domainsOf = async (id: string) => (await wide.get(`/organization_domains?filter[organization]=${id}&sort=-domain`)).body['data'];
+  const refusal = ({ status, body }: Awaited<ReturnType<Api['get']>>) => [status, body['errors']?.[0].meta];
+  const refused = [403, { required: ['roles:read', 'users:write'] }];
+  const [waits, verified] = await domainsOf(linked.id);
+  for (const value of ['everyone', 'nobody']) {
+    expect(refusal(await set(narrow, linked, value))).toEqual(refused);
+    expect((await set(wide, linked, value)).status).toBe(200);
+    expect((await set(narrow, empty, value)).status).toBe(200);
+  }
+  expect(refusal(await narrow.delete(`/organization_domains/${verified.id}`))).toEqual(refused);
+  expect((await narrow.delete(`/organization_domains/${waits.id}`)).status).toBe(204);
+  expect((await wide.delete(`/organization_domains/${verified.id}`)).status).toBe(204);
+  for (const { id } of await domainsOf(empty.id)) expect((await narrow.delete(`/organization_domains/${id}`)).status).toBe(204);
+});
+
+test('who acts for the organization itself asks for its provider, and gives up a domain (specification 13.2.32)', async () => {
+  const id = connection.organization_id as string;
+  for (const require_sso of ['domains', 'nobody'])
+    expect((await api.patch(`/organizations/${id}`, { data: { type: 'organization', id, attributes: { require_sso } } })).status).toBe(200);
+  await addDomain(ctx, { id }, 'given-up.example');
+  const { body } = await api.get('/organization_domains?filter[domain]=given-up.example');
+  expect((await api.delete(`/organization_domains/${body['data'][0].id}`)).status).toBe(204);
+});
+
 test('who acts for the organization itself makes and changes what speaks for its people (specification 13.2.30)', async () => {
   const { organization_id } = connection;
   const directory = await api.post('/directories', { data: { type: 'directory', attributes: {} } });
