@@ -10919,6 +10919,7 @@ export interface components {
             client_id: string;
             binding_message: string | null;
             scopes: string[];
+            details: string[];
             approval_url: string;
             /** Format: date-time */
             expires_at: string;
@@ -48627,6 +48628,9 @@ export interface operations {
                  *         "scopes": [
                  *           "openid",
                  *           "payments:create"
+                 *         ],
+                 *         "details": [
+                 *           "Pay ⁨€49.90⁩ to ⁨Acme Travel⁩"
                  *         ],
                  *         "approval_url": "https://id.example.com/approvals/0195e8a2-6f00-7000-8000-000000000151",
                  *         "expires_at": "2026-03-14T09:36:53.589Z"
