@@ -84,6 +84,23 @@ describe('an assertion', () => {
     await changed(world.a, 'outbound_grants', { id: world.outbound.id }, { authorization_details_types: ['payment', 'archive'] });
   });
 
+  test('is refused with what no database keeps, or what says another thing once it is signed (attack 65.1893)', async () => {
+    const { id_token: subject_token } = await signInToApp(service, world);
+    const member = (text: string) => `[{"type":"payment",${text}}]`;
+    for (const text of [
+      String.raw`"a":"\u0000"`,
+      String.raw`"a\u0000":1`,
+      String.raw`"a":["\ud800"]`,
+      '"a":1e999',
+      '"__proto__":{"a":1}',
+    ]) {
+      const answer = await askForAssertion(service, world, { subject_token, authorization_details: member(text) });
+      expect([text, ...refusal(answer)]).toEqual([text, ...refused]);
+    }
+    const { status } = await askForAssertion(service, world, { subject_token, authorization_details: member(String.raw`"a":"\\u0000 \ud83d\ude00"`) }); // prettier-ignore
+    expect(status).toBe(200);
+  });
+
   test('says what such a type’s object says, whatever that is: the server outside knows its fields', async () => {
     const { id_token: subject_token } = await signInToApp(service, world);
     const odd = [{ type: 'payment', amount: { currency: 'EUR', amount: '501' }, more: null }];
