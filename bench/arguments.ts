@@ -7,7 +7,7 @@ import { signInScenarios } from './sign-in-scenarios.js';
 const compared = [...scenarios, ...signInScenarios];
 
 export const usage = `npm run bench -- [scenario ...] [--quick] [--rounds N] [--seconds N] [--connections N] [--json FILE] [--only TARGETS]
-                   [--concurrency N] [--profile DIR] [--events N] [--before FOLDER]
+                   [--concurrency N] [--profile DIR] [--events N] [--before FOLDER] [--agents]
        npm run bench -- --workers [--quick] [--rounds N] [--seconds N] [--json FILE]
        npm run bench -- --replicas N [--quick] [--rounds N] [--seconds N] [--connections N] [--json FILE]
        npm run bench -- --overload [--quick] [--rounds N] [--seconds N] [--json FILE]
@@ -30,6 +30,7 @@ scenarios: ${compared.map(({ name }) => name).join(', ')}
   --only   of product, ceiling, oidc-provider and, for webhook, pg-boss, graphile-worker, separated by commas;
            the first is compared with the others
   --before another checkout of the service (built, with its packages): compares the product with that one alone, or as \`before\` of --only
+  --agents the product with agents, details, assertions, vault and signals on, compared with the one without (as \`before\`)
   --grown  what the hot statements cost with ten thousand rows and with a million (or ROWS) in tokens, sessions, users and deliveries,
            and the janitor, instead; ten million take 35 GB of disk and half an hour
   --lists  every list that the dashboard offers of a million (or ROWS) users, sessions and deliveries, instead
@@ -76,6 +77,7 @@ export function readArguments(argv: readonly string[]) {
       json: { type: 'string' },
       only: { type: 'string' },
       before: { type: 'string' },
+      agents: { type: 'boolean', default: false },
       profile: { type: 'string' },
       events: { type: 'string' },
       workers: { type: 'boolean', default: false },
@@ -130,8 +132,9 @@ export function readArguments(argv: readonly string[]) {
     soak: values.soak === undefined ? null : { minutes: number(values.soak, 30), perSecond: number(values.rate, 100) },
     only:
       values.only?.split(',') ??
-      (values.before === undefined ? ['product', 'ceiling', 'oidc-provider', ...jobQueues] : ['product', 'before']),
+      (values.before === undefined && !values.agents ? ['product', 'ceiling', 'oidc-provider', ...jobQueues] : ['product', 'before']),
     before: values.before ?? null,
+    agents: values.agents,
     events: number(values.events, values.quick ? 2000 : 10_000),
     scenarios: positionals.length > 0 ? compared.filter(({ name }) => positionals.includes(name)) : compared,
     logins: positionals.length === 0 || positionals.includes('logins'),

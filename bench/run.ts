@@ -27,6 +27,7 @@ import { measureWorkers, workersText } from './workers.js';
 import { measurePages } from './pages.js';
 import { startCeiling } from './targets/ceiling.js';
 import { startOidcProvider } from './targets/oidc-provider.js';
+import { turnAgentsOn } from './targets/agents.js';
 import { startProduct } from './targets/product.js';
 import { pin, type Target } from './targets/target.js';
 import { measureWebhooks } from './webhook/measure.js';
@@ -200,10 +201,18 @@ async function main(): Promise<void> {
   const env = { WEB_CONCURRENCY: String(asked.concurrency), RATE_LIMIT_LOGIN: '100000000/60' };
   const nodeArguments = profileArguments(asked.profile);
   const starts: Record<string, () => Promise<Target>> = {
-    product: async () => startProduct({ databaseUrl: await server.create('bench_product'), processors, log, env, nodeArguments }),
+    product: async () =>
+      startProduct({
+        databaseUrl: await server.create('bench_product'),
+        processors,
+        log,
+        env,
+        nodeArguments,
+        ...(asked.agents && { prepare: turnAgentsOn }),
+      }),
     before: async () => {
-      if (asked.before === null) throw new Error('--before names the folder of the other checkout');
-      const { href } = pathToFileURL(join(resolve(asked.before), 'bench/targets/product.ts'));
+      if (asked.before === null && !asked.agents) throw new Error('--before names the folder of the other checkout');
+      const { href } = pathToFileURL(join(resolve(asked.before ?? '.'), 'bench/targets/product.ts'));
       const other = (await import(href)) as { startProduct: typeof startProduct };
       const options = { databaseUrl: await server.create('bench_before'), processors, log, env };
       return { ...(await other.startProduct(options)), name: 'before' };

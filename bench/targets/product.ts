@@ -122,6 +122,8 @@ export async function startProduct(options: {
   log: number;
   env?: Record<string, string>;
   nodeArguments?: readonly string[];
+  /** Of what is seeded, before the service starts. */
+  prepare?: (ctx: Context) => Promise<void>;
 }): Promise<Product> {
   const port = await freePort();
   const secretKey = randomBytes(32).toString('base64');
@@ -131,6 +133,7 @@ export async function startProduct(options: {
   await prepareDatabase(deps, options.databaseUrl);
   const ctx = await defaultContext(deps);
   const user_id = await seed(ctx);
+  await options.prepare?.(ctx);
   const processes: Started[] = [];
   const start = async (own: Record<string, string>): Promise<Started> => {
     const started = await startProcess(startCommand(options.nodeArguments ?? []), {

@@ -1289,6 +1289,7 @@ create table outbound_grants (
   version integer not null default 1,
   created_at timestamp with time zone not null,
   updated_at timestamp with time zone not null,
+  authorization_details_types text[] not null default '{}'::text[],
   constraint outbound_grants_pkey PRIMARY KEY (environment_id, id),
   constraint outbound_grants_required_acr_check CHECK ((required_acr = ANY (ARRAY['2'::text, 'phr'::text]))),
   constraint outbound_grants_status_check CHECK ((status = ANY (ARRAY['enabled'::text, 'disabled'::text]))),

@@ -1,4 +1,4 @@
-import { jsonObject } from './json-object.js';
+import { isStorable, jsonObject } from './json-object.js';
 import { named, own } from './named.js';
 import { holdsInvisible, holdsStack } from './plain-words.js';
 
@@ -115,9 +115,6 @@ const plain = (name: string): string => (/^[\w.:/-]{1,100}$/.test(name) ? name :
 /** A list of objects, of lists, of amounts: nothing that can be allowed is deeper. */
 const maxDepth = 4;
 
-const isDeeper = (value: unknown, most: number): boolean =>
-  typeof value === 'object' && value !== null && (most === 0 || Object.values(value).some((one) => isDeeper(one, most - 1)));
-
 /** The objects of the parameter, of which nothing has been checked but that they are objects with a type; or, as a text, what is wrong. */
 export function parseDetails(text: string): readonly Detail[] | string {
   if (Buffer.byteLength(text) > maxDetailsBytes) return `must have at most ${maxDetailsBytes} bytes`;
@@ -127,7 +124,8 @@ export function parseDetails(text: string): readonly Detail[] | string {
   } catch {
     return 'must be JSON';
   }
-  if (!Array.isArray(list) || isDeeper(list, maxDepth)) return 'must be a list of objects without deeper ones';
+  if (!Array.isArray(list) || !isStorable(list, maxDepth))
+    return 'must be a list of objects without deeper ones, and hold nothing that can not be stored';
   if (list.length === 0 || list.length > maxDetails) return `must have 1 to ${maxDetails} objects`;
   const isDetail = (one: unknown): one is Detail => typeof own(jsonObject(one), 'type') === 'string';
   return list.every(isDetail) ? list : 'must be a list of objects, each with a type';

@@ -28,12 +28,12 @@ export const tokenSecurityEvents = {
   'assertion.issued': {
     ...changeOf('access_granted', 'info', 'the client', 'user'),
     description:
-      'A client got an identity assertion of a person for a server outside (ID-JAG); see `external_server_id`, `audience`, `resource` and `scope`.',
+      'A client got an identity assertion of a person for a server outside (ID-JAG); see `external_server_id`, `audience`, `resource`, `scope` and `authorization_details`.',
   },
   'assertion.redeemed': {
     ...changeOf('access_granted', 'info', 'the client', 'user'),
     description:
-      'A client got a token in the name of a person for an identity assertion of a connection’s provider (ID-JAG); see `connection_id`, `audience` and `scope`.',
+      'A client got a token in the name of a person for an identity assertion of a connection’s provider (ID-JAG); see `connection_id`, `audience`, `scope` and `authorization_details`.',
   },
   'approval.decided': {
     ...changeOf('access_granted', 'info', 'the user', 'client'),

@@ -86,6 +86,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
   outbound_grant: {
     resources: 'Identifiers of the server’s resources; null = all.',
     scopes: 'Within those of the resource; null = all.',
+    authorization_details_types: 'Types of authorization details, as the server names them, that assertions may have (RFC 9396). People aren’t asked about them, and what an object of such a type says is the client’s choice: the server limits it.',
     external_client_id: 'What the server calls the client; null = its address, as it is called everywhere, which clients of metadata documents alone have.',
     required_acr: 'The class that the person’s sign-in must have reached; null = any.',
     max_authentication_age: 'How old the person’s sign-in may be, in seconds; null = any.',

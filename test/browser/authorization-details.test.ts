@@ -109,6 +109,8 @@ test('an approval says them without boxes, a device with, and the account what w
         };
         await page.goto(service.url + approval);
         await look('approval', 0);
+        await page.goto(`${service.url}/account`);
+        await look('waiting', 0);
         await page.goto(`${service.url}/device?user_code=${user_code}`);
         await page.locator('main form button[type=submit]').first().click();
         await page.locator('#device-approval').waitFor();

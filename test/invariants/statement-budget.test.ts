@@ -10,6 +10,7 @@ import { addConsent } from '../../src/db/tables/consents.js';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import type { OrganizationRow } from '../../src/db/tables/organizations.js';
 import { insertFederatedCredential } from '../../src/db/tables/federated_credentials.js';
+import { insertProviderGrant } from '../../src/db/tables/provider_grants.js';
 import { insertTrustedIssuer } from '../../src/db/tables/trusted_issuers.js';
 import { digest } from '../../src/lib/digest.js';
 import { jwtBearerGrantType, tokenExchangeGrantType } from '../../src/lib/grant-types.js';
@@ -17,12 +18,13 @@ import { idJagTokenType, idJagTyp } from '../../src/lib/identity-assertions.js';
 import { uuidv7 } from '../../src/lib/random.js';
 import { approvalPathIn, asking, askFor, askOf, decide, freshlySignedIn, pollApproval } from '../support/approvals.js';
 import { Browser, locationParameters, pkcePair } from '../support/browser.js';
+import { addType, paymentFields, paymentSentence } from '../support/authorization-details.js';
 import { addClient, addGrant, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { addSignalStream } from '../support/signals.js';
 import { deviceCode, pollDevice, startDevice } from '../support/device.js';
 import { createProofKey, type ProofKey } from '../support/dpop.js';
 import { giveTotp } from '../support/factors.js';
-import { basic, oauthPost, tokenRequest } from '../support/oauth.js';
+import { basic, claimsOf, oauthPost, tokenRequest, type TokenAnswer } from '../support/oauth.js';
 import { observeApp, type ObservedApp } from '../support/observed-app.js';
 import { addMembership, addOrganization } from '../support/organizations.js';
 import { addSamlClient, deflated, requestXml } from '../support/saml-application.js';
@@ -198,11 +200,11 @@ const workloadToken = async (resource: ApiResourceRow) => {
 };
 
 /** Asks for an identity assertion (ID-JAG) for a server outside. */
-const assertionFor = (subject_token: string, subject_token_type: string) =>
-  tokenRequest(origin, client, { grant_type: tokenExchangeGrantType, requested_token_type: idJagTokenType, audience: 'https://outside.example', subject_token, subject_token_type }); // prettier-ignore
+const assertionFor = (subject_token: string, subject_token_type: string, more: Record<string, string> = {}) =>
+  tokenRequest(origin, client, { grant_type: tokenExchangeGrantType, requested_token_type: idJagTokenType, audience: 'https://outside.example', subject_token, subject_token_type, ...more }); // prettier-ignore
 
 /** An assertion of a connection's provider. */
-const providersAssertion = (format: string) => {
+const providersAssertion = (format: string, more: Record<string, unknown> = {}) => {
   const claims = {
     sub: 'remote',
     aud: service.url,
@@ -210,6 +212,7 @@ const providersAssertion = (format: string) => {
     jti: uuidv7(0),
     resource: `https://asserted.example/${format}`,
     scope: 'read',
+    ...more,
   };
   return issuer.sign(claims, { ...issuer.key, sign: (said) => issuer.key.sign(said, { typ: idJagTyp }) });
 };
@@ -560,14 +563,14 @@ async function statementsOf(name: string): Promise<string[]> {
 }
 
 /** That the operation sends no more than its budget allows; else what it sent is told. */
-async function expectWithinBudget(name: string): Promise<void> {
+async function expectWithinBudget(name: string, more = 0): Promise<void> {
   const sent = await statementsOf(name);
-  const limit = budget[name]?.limit ?? 0;
+  const limit = (budget[name]?.limit ?? 0) + more;
   expect(sent.length, `at most ${limit}; sent were:\n${sent.join('\n')}\n`).toBeLessThanOrEqual(limit);
 }
 
 describe('statements of an operation', () => {
-  test.each(Object.keys(budget))('%s', expectWithinBudget);
+  test.each(Object.keys(budget))('%s', (name) => expectWithinBudget(name));
 });
 
 test('what somebody without an organization costs, costs somebody in one: none is about organizations alone', async () => {
@@ -596,9 +599,8 @@ describe('statements while a webhook wants token.issued', () => {
   /** What stores nothing else: its event takes a statement of its own. */
   const unstored = ['client credentials, JWT', 'JWT bearer grant of a workload, JWT'];
 
-  test.each(Object.keys(budget).filter((name) => !unstored.includes(name)))(
-    '%s: not one more (but for those of `unstored`)',
-    expectWithinBudget,
+  test.each(Object.keys(budget).filter((name) => !unstored.includes(name)))('%s: not one more (but for those of `unstored`)', (name) =>
+    expectWithinBudget(name),
   );
 
   test('a JWT, which is stored nowhere, costs the one statement that stores its event', async () => {
@@ -610,5 +612,68 @@ describe('statements while a webhook wants token.issued', () => {
     const before = await ctx.scope.knex('events').where({ event_type: 'token.issued' });
     await machineToken(opaqueApi);
     expect(await ctx.scope.knex('events').where({ event_type: 'token.issued' })).toHaveLength(before.length + 1);
+  });
+});
+
+describe('statements while everything of agents is on', () => {
+  beforeAll(async () => {
+    const ctx = await service.context();
+    const environment_id = ctx.environment.id;
+    const rows = (table: string) => ctx.db.knex(table).where({ environment_id });
+    const apis = (await rows('api_resources').where({ is_system: false })) as ApiResourceRow[];
+    for (const [index, api] of apis.entries())
+      await addType(ctx, api, `type_${index}`, { fields: paymentFields, sentence: paymentSentence });
+    const authorization_details_types = apis.map((_api, index) => `type_${index}`);
+    await rows('api_resources').where({ is_system: false }).update({ agent_claims: true, assertion_access: 'granted' });
+    await rows('clients').where({ is_system: false }).update({ is_agent: true, signal_audience: 'everybody', authorization_details_types });
+    await rows('client_grants').where({ subject_type: 'user' }).update({ assertions: true });
+    await rows('outbound_grants').update({ authorization_details_types });
+    await rows('connections').update({ token_storage: true, signals: 'push' });
+    const [connection] = (await rows('connections')) as { id: string }[];
+    const stamps = { id: uuidv7(0), created_at: ctx.clock.now(), updated_at: ctx.clock.now() };
+    await insertProviderGrant(ctx.scope, { ...stamps, client_id: client.id, connection_id: connection?.id ?? '', scopes: ['read'] });
+    await ctx.db
+      .knex('environments')
+      .where({ id: environment_id })
+      .update({ unused_authorization_lifetime: 30 * 86_400 });
+    for (const one of [tenants, wiki, documented]) await addSignalStream(ctx, one.id);
+    for (const table of ['api_resources', 'clients', 'client_grants', 'outbound_grants', 'connections', 'provider_grants', 'environments'])
+      ctx.cache.invalidate(environment_id, table);
+  });
+
+  /** The page lists the clients that have tokens of the person at the provider. */
+  const shown = ['account page', 'account as JSON'];
+  /** One for their event. */
+  const unstored = ['client credentials, JWT', 'JWT bearer grant of a workload, JWT'];
+
+  test.each(Object.keys(budget))('%s: not one more (but for `shown` and `unstored`)', (name) =>
+    expectWithinBudget(name, shown.includes(name) || unstored.includes(name) ? 1 : 0),
+  );
+
+  test('and they are agents’ tokens, for APIs with types', async () => {
+    const { body } = await grantedTokens();
+    expect(claimsOf(body.access_token)).toMatchObject({ act: { client_id: client.id, sub_profile: 'ai_agent' } });
+    const metadata = (await (await fetch(`${origin}/oauth/resources/${grantedApi.id}/metadata`)).json()) as Record<string, unknown>;
+    expect(metadata['authorization_details_types_supported']).toHaveLength(1);
+  });
+
+  test('identity assertions with details cost no more either', async () => {
+    const ctx = await service.context();
+    const identifier = 'https://asserted.example/opaque';
+    const api = (await ctx.db.knex('api_resources').where({ environment_id: ctx.environment.id, identifier }).first()) as ApiResourceRow;
+    const [type] = (await ctx.db.knex('authorization_detail_types').where({ api_resource_id: api.id })) as { name: string }[];
+    const authorization_details = JSON.stringify([{ type: type?.name, amount: { currency: 'EUR', amount: '7' }, payee: 'x' }]);
+    const { id_token } = (await userTokens()).body;
+    const detailed = async (run: () => Promise<TokenAnswer>) => {
+      app.take();
+      expect((await run()).body).toHaveProperty('authorization_details');
+      return app.take().length;
+    };
+    for (let time = 0; time < 2; time++) {
+      const issued = await detailed(() => assertionFor(id_token as string, idTokenType, { authorization_details }));
+      const assertion = await providersAssertion('opaque', { authorization_details: JSON.parse(authorization_details) as unknown });
+      const redeemed = await detailed(() => tokenRequest(origin, client, { grant_type: jwtBearerGrantType, assertion }));
+      if (time > 0) expect([issued, redeemed]).toEqual([2, 2]);
+    }
   });
 });

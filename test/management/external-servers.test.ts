@@ -98,11 +98,24 @@ describe('an outbound grant', () => {
 
   test('is for everybody and all, unless it says less', async () => {
     const { body, status } = await createGrant();
-    const whole = { resources: null, scopes: null, required_acr: null, max_authentication_age: null, status: 'enabled' };
+    const whole = {
+      resources: null,
+      scopes: null,
+      authorization_details_types: [],
+      required_acr: null,
+      max_authentication_age: null,
+      status: 'enabled',
+    };
     expect([status, body['data'].attributes]).toMatchObject([201, whole]);
     const role = await api.create('roles', 'role', { name: 'agent users' });
     const { id } = body['data'] as { id: string };
-    const less = { resources: [mcp.identifier], scopes: ['read'], required_acr: '2', max_authentication_age: 60 };
+    const less = {
+      resources: [mcp.identifier],
+      scopes: ['read'],
+      authorization_details_types: ['payment'],
+      required_acr: '2',
+      max_authentication_age: 60,
+    };
     const changed = await change('outbound_grants', 'outbound_grant', id, less, { role: link('role', role['id'] as string) });
     expect(changed.body['data']).toMatchObject({ attributes: less, relationships: { role: link('role', role['id'] as string) } });
     expect((await api.get(`/outbound_grants?filter[client]=${named['client'].data.id}`)).body['data']).toHaveLength(1);
@@ -113,6 +126,7 @@ describe('an outbound grant', () => {
   test.each<[string, Document, number, string, string]>([
     ['no name at the server', { external_client_id: null }, 422, 'required', at('external_client_id')],
     ['no scope at all', { scopes: [] }, 422, 'too_short', at('scopes')],
+    ['a type twice', { authorization_details_types: ['payment', 'payment'] }, 422, 'duplicate_value', at('authorization_details_types')],
     ['no resource at all', { resources: [] }, 422, 'too_short', at('resources')],
     ['a class that is none', { required_acr: '9' }, 422, 'invalid_value', at('required_acr')],
     ['an age below zero', { max_authentication_age: -1 }, 422, 'too_short', at('max_authentication_age')],

@@ -1,8 +1,11 @@
 // Authorization details (RFC 9396) where the client has no browser: of a device (RFC 8628), and asked of a person elsewhere (CIBA Core 1.0).
 import * as client from 'openid-client';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { deleteDetailType, updateDetailType } from '../../src/db/tables/authorization_detail_types.js';
+import { deleteDetailType, updateDetailType, type AuthorizationDetailTypeRow } from '../../src/db/tables/authorization_detail_types.js';
 import type { UserRow } from '../../src/db/tables/users.js';
+import { giveConsent } from '../../src/domain/grants/consents.js';
+import { transaction } from '../../src/domain/context.js';
+import { noOrigin } from '../../src/domain/origin.js';
 import { approvalPathIn, asking, askOf, decide, freshlySignedIn, pollApproval } from '../support/approvals.js';
 import { accounts, addType, paymentFields, paymentSentence } from '../support/authorization-details.js';
 import { csrfOf, type Browser } from '../support/browser.js';
@@ -22,6 +25,7 @@ const agent = shared(() => addClient(ctx, { ...any, name: 'Acme Assistant' }));
 const tv = shared(() => addClient(ctx, { name: 'Acme TV', grant_types: [deviceCode, 'refresh_token'], first_party: false, authorization_details_types: types })); // prettier-ignore
 const plain = shared(() => addClient(ctx, { ...any, grant_types: [...asking.grant_types, deviceCode], authorization_details_types: [] }));
 let user: UserRow;
+let payments: AuthorizationDetailTypeRow;
 
 const payment = { type: 'payment', amount: { currency: 'EUR', amount: '123.50' }, payee: 'Muster GmbH' };
 const archive = { type: 'archive', accounts: ['DE01', 'DE02'] };
@@ -37,7 +41,7 @@ const refresh = (by: TestClient, refresh_token: string | undefined, details?: un
   tokenRequest(service.url, by, { grant_type: 'refresh_token', refresh_token: refresh_token ?? '', ...(details !== undefined && { authorization_details: json(details) }) }); // prettier-ignore
 
 beforeAll(async () => {
-  await addType(ctx, bank, 'payment', { fields: paymentFields, sentence: paymentSentence });
+  payments = await addType(ctx, bank, 'payment', { fields: paymentFields, sentence: paymentSentence });
   await addType(ctx, bank, 'archive', { fields: [accounts], sentence: { en: 'Read statements of {accounts}' }, remember: true });
   await addType(ctx, shop, 'errand', { fields: [accounts], sentence: { en: 'Go to {accounts}' } });
 });
@@ -54,6 +58,9 @@ describe('asked elsewhere (CIBA Core 1.0)', () => {
     service.clock.advance(1000);
     return [await freshlySignedIn(service, user), path];
   };
+  /** Something that the client has had of the person before, so that it is among their applications. */
+  const withAuthorization = (user_id: string) =>
+    transaction(ctx, (tx) => giveConsent(tx, { user_id, client_id: agent.id, scopes: ['openid'], resource: null, details: [] }, noOrigin));
   const poll = (id: string, fields: Record<string, string> = {}) => pollApproval(service.url, agent, id, fields);
 
   test('the page says each as a sentence in the language of the person, without a box, and refusing comes first (specification 22.2.2)', async () => {
@@ -67,6 +74,37 @@ describe('asked elsewhere (CIBA Core 1.0)', () => {
     expect(html.indexOf('id="deny"')).toBeLessThan(html.indexOf('id="allow"'));
     const german = await (await browser.get(path, { 'accept-language': 'de' })).text();
     expect(german).toContain('lang="de" dir="ltr">\u2068123,50\u00a0€\u2069 am –');
+  });
+
+  test('the event and the lists of what waits say the same sentences, in the language of the person (specification 22.2.1)', async () => {
+    await ctx.db.knex('users').where({ id: user.id }).update({ locale: 'de-AT' });
+    await ask([payment, { ...archive, accounts: ['<b>x</b>'] }]);
+    const [browser, path] = await page();
+    const said = ['\u2068123,50\u00a0€\u2069 am – an \u2068Muster GmbH\u2069 zahlen', 'Read statements of \u2068<b>x</b>\u2069'];
+    const event = (await ctx.db.knex('events').where('body', 'like', `%${path}%`).first()) as { body: string };
+    expect(JSON.parse(event.body)['data']).toMatchObject({ user_id: user.id, details: said });
+    const escaped = said.map((one) => one.replaceAll('<', '&lt;').replaceAll('>', '&gt;'));
+    for (const list of ['/account', '/account/applications']) {
+      if (list !== '/account') await withAuthorization(user.id);
+      const html = await (await browser.get(list)).text();
+      for (const one of escaped) expect([list, html]).toEqual([list, expect.stringContaining(`>${one}</li>`)]);
+      expect(html).toContain('lang="de" dir="ltr">\u2068123,50');
+    }
+    const data = (await (await browser.get('/account', { accept: 'application/json' })).json()) as { approvals: object[] };
+    const english = 'Pay \u2068€123.50\u2069 to \u2068Muster GmbH\u2069 on –';
+    expect(data.approvals).toMatchObject([{ details: [{ lang: 'en', text: english }, { text: said[1] }] }]);
+    await updateDetailType(ctx.scope, payments.id, { status: 'disabled' });
+    expect(await (await browser.get('/account')).text()).not.toContain('Muster GmbH');
+    await updateDetailType(ctx.scope, payments.id, { status: 'enabled' });
+  });
+
+  test('without details the event and the list have none', async () => {
+    await askOf(service.url, agent, { login_hint: user.id });
+    const [browser, path] = await page();
+    const event = (await ctx.db.knex('events').where('body', 'like', `%${path}%`).first()) as { body: string };
+    expect(JSON.parse(event.body)['data']).toMatchObject({ details: [] });
+    const data = (await (await browser.get('/account', { accept: 'application/json' })).json()) as { approvals: object[] };
+    expect(data.approvals).toMatchObject([{ details: [] }]);
   });
 
   test('what was approved is in the token answer, the token, at introspection, and after a refresh, all of it (attack 58.1788)', async () => {

@@ -7,6 +7,7 @@ import { listWorkloadRefusals } from '../../src/db/tables/workload_refusals.js';
 import type { ClientRow } from '../../src/db/tables/clients.js';
 import { jwtBearerGrantType } from '../../src/lib/grant-types.js';
 import { uuidv7 } from '../../src/lib/random.js';
+import { addType } from '../support/authorization-details.js';
 import { addClient, addGrant, addResource, type TestClient } from '../support/data.js';
 import { claimsOf, oauthPost, tokenRequest } from '../support/oauth.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
@@ -84,6 +85,25 @@ describe('a token of the platform does without a secret', () => {
     expect((await asGrant(assertion, { client_id: pod.id })).status).toBe(200);
     expect((await asGrant(assertion, { resource: '' })).body.error).toBe('invalid_request');
     expect((await asGrant(assertion, { scope: 'write' })).body.error).toBe('invalid_scope');
+  });
+
+  test('and authorization details of types that its client may ask for (specification 23.2.1)', async () => {
+    const fields = [{ name: 'to', kind: 'text' as const, required: true }];
+    await addType(ctx, api, 'deployment', { fields, sentence: { en: 'Deploy to {to}' } });
+    ctx.cache.invalidate(ctx.environment.id, 'api_resources');
+    const ask = async (authorization_details: object[]) =>
+      asGrant(await platform.sign(kubernetesClaims(aud())), { authorization_details: JSON.stringify(authorization_details) });
+    const details = [{ type: 'deployment', to: 'production' }];
+    expect((await ask(details)).body.error).toBe('invalid_authorization_details');
+    await ctx.db
+      .knex('clients')
+      .where({ id: pod.id })
+      .update({ authorization_details_types: ['deployment'] });
+    ctx.cache.invalidate(ctx.environment.id, 'clients');
+    const { body } = await ask(details);
+    expect(body).toMatchObject({ authorization_details: details });
+    expect(claimsOf(body.access_token)['authorization_details']).toEqual(details);
+    expect((await ask([{ type: 'deployment' }])).body.error).toBe('invalid_authorization_details');
   });
 
   test.each(['ES256', 'PS256', 'EdDSA'] as const)('signed with %s by keys that were given by value', async (alg) => {

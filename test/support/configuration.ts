@@ -83,7 +83,7 @@ export const shopDocument: Document = {
       resources: [{ identifier: 'https://mcp.tools.example/', scopes: ['read', 'write'] }],
       sign_in_client: 'wiki',
       grants: [
-        { client: 'shop', external_client_id: 'shop-there', scopes: ['read'] },
+        { client: 'shop', external_client_id: 'shop-there', scopes: ['read'], authorization_details_types: ['payment'] },
         { client: 'shop', external_client_id: 'shop-there', role: 'clerk' },
       ],
     },

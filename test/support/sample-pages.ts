@@ -163,11 +163,16 @@ const setupConnection = {
   connection: null,
 };
 
+const details = [
+  { name: 'detail_0', text: 'Pay \u2068€123.50\u2069 to \u2068Muster GmbH\u2069', lang: 'en' as const, dir: 'ltr' as const },
+  { name: 'detail_1', text: 'ادفع \u2068123.50 €\u2069 إلى \u2068Muster GmbH\u2069', lang: 'ar' as const, dir: 'rtl' as const },
+];
 const asked = {
   id: '0195e8a2-6f00-7000-8000-000000000151',
   client_id: 'assistant',
   name: 'Acme Assistant',
   binding_message: 'Pay 49.90 EUR to Acme Travel',
+  details,
   path: '/approvals/0195e8a2-6f00-7000-8000-000000000151',
   requested_at: '2026-11-21T09:05:00.000Z',
   expires_at: '2026-11-21T09:15:00.000Z',
@@ -274,10 +279,6 @@ const account = {
   ],
 };
 
-const details = [
-  { name: 'detail_0', text: 'Pay \u2068€123.50\u2069 to \u2068Muster GmbH\u2069', lang: 'en' as const, dir: 'ltr' as const },
-  { name: 'detail_1', text: 'ادفع \u2068123.50 €\u2069 إلى \u2068Muster GmbH\u2069', lang: 'ar' as const, dir: 'rtl' as const },
-];
 const approval = {
   details: [] as typeof details,
   unverified: null,

@@ -8757,6 +8757,8 @@ export interface components {
             resources?: string[] | null;
             /** @description Within those of the resource; null = all. */
             scopes?: string[] | null;
+            /** @description Types of authorization details, as the server names them, that assertions may have (RFC 9396). People aren’t asked about them, and what an object of such a type says is the client’s choice: the server limits it. */
+            authorization_details_types?: string[];
             /** @description What the server calls the client; null = its address, as it is called everywhere, which clients of metadata documents alone have. */
             external_client_id?: string | null;
             /** @description The class that the person’s sign-in must have reached; null = any. */
@@ -8812,6 +8814,8 @@ export interface components {
             resources?: string[] | null;
             /** @description Within those of the resource; null = all. */
             scopes?: string[] | null;
+            /** @description Types of authorization details, as the server names them, that assertions may have (RFC 9396). People aren’t asked about them, and what an object of such a type says is the client’s choice: the server limits it. */
+            authorization_details_types?: string[];
             /** @description What the server calls the client; null = its address, as it is called everywhere, which clients of metadata documents alone have. */
             external_client_id?: string | null;
             /** @description The class that the person’s sign-in must have reached; null = any. */
@@ -10915,6 +10919,7 @@ export interface components {
             client_id: string;
             binding_message: string | null;
             scopes: string[];
+            details: string[];
             approval_url: string;
             /** Format: date-time */
             expires_at: string;
@@ -14493,6 +14498,8 @@ export interface components {
                 resources?: string[] | null;
                 /** @description Within those of the resource; null = all. */
                 scopes?: string[] | null;
+                /** @description Types of authorization details, as the server names them, that assertions may have (RFC 9396). People aren’t asked about them, and what an object of such a type says is the client’s choice: the server limits it. */
+                authorization_details_types?: string[];
                 /** @description What the server calls the client; null = its address, as it is called everywhere, which clients of metadata documents alone have. */
                 external_client_id?: string | null;
                 /** @description The class that the person’s sign-in must have reached; null = any. */
@@ -27521,7 +27528,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
+                "fields[outbound_grant]"?: ("resources" | "scopes" | "authorization_details_types" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -31774,7 +31781,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
+                "fields[outbound_grant]"?: ("resources" | "scopes" | "authorization_details_types" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -32017,7 +32024,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
+                "fields[outbound_grant]"?: ("resources" | "scopes" | "authorization_details_types" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
                 /** @description Records a page; 25 unless given. */
                 "page[size]"?: number;
                 /** @description The page after this cursor; take it from links.next. */
@@ -32065,7 +32072,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
+                "fields[outbound_grant]"?: ("resources" | "scopes" | "authorization_details_types" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
             };
             header?: never;
             path?: never;
@@ -32113,7 +32120,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
+                "fields[outbound_grant]"?: ("resources" | "scopes" | "authorization_details_types" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
             };
             header?: never;
             path: {
@@ -32193,7 +32200,7 @@ export interface operations {
                 /** @description Related records to add: paths of at most three relationships (a.b.c). */
                 include?: ("client" | "external_server" | "organization" | "organization_group" | "role" | "client.owner" | "client.client_grants" | "client.federated_credentials" | "client.connections" | "client.owner.roles" | "client.owner.identities" | "client.owner.provider_tokens" | "client.owner.authorizations" | "client.owner.consents" | "client.client_grants.client" | "client.client_grants.api_resource" | "client.federated_credentials.client" | "client.federated_credentials.trusted_issuer" | "client.connections.organization" | "external_server.sign_in_client" | "external_server.sign_in_client.owner" | "external_server.sign_in_client.client_grants" | "external_server.sign_in_client.federated_credentials" | "external_server.sign_in_client.connections" | "organization.default_roles" | "organization.domains" | "organization.connections" | "organization.default_roles.permissions" | "organization.domains.organization" | "organization.domains.connection" | "organization.connections.organization" | "organization_group.organization" | "organization_group.roles" | "organization_group.organization.default_roles" | "organization_group.organization.domains" | "organization_group.organization.connections" | "organization_group.roles.permissions" | "role.permissions" | "role.permissions.api_resource" | "role.permissions.roles")[];
                 /** @description Only these fields. */
-                "fields[outbound_grant]"?: ("resources" | "scopes" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
+                "fields[outbound_grant]"?: ("resources" | "scopes" | "authorization_details_types" | "external_client_id" | "required_acr" | "max_authentication_age" | "status" | "created_at" | "updated_at" | "client" | "external_server" | "organization" | "organization_group" | "role" | "environment")[];
             };
             header?: never;
             path: {
@@ -48621,6 +48628,9 @@ export interface operations {
                  *         "scopes": [
                  *           "openid",
                  *           "payments:create"
+                 *         ],
+                 *         "details": [
+                 *           "Pay ⁨€49.90⁩ to ⁨Acme Travel⁩"
                  *         ],
                  *         "approval_url": "https://id.example.com/approvals/0195e8a2-6f00-7000-8000-000000000151",
                  *         "expires_at": "2026-03-14T09:36:53.589Z"

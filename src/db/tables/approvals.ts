@@ -179,14 +179,17 @@ export async function endApprovals(
 }
 
 /** A question that waits, with what is shown of its client. */
-export type OpenApproval = Pick<ApprovalRow, 'id' | 'client_id' | 'binding_message' | 'created_at' | 'expires_at'> & {
+export type OpenApproval = Pick<
+  ApprovalRow,
+  'id' | 'client_id' | 'binding_message' | 'authorization_details' | 'created_at' | 'expires_at'
+> & {
   client: Pick<ClientRow, 'name' | 'verified'>;
 };
 
 /** What waits for the person, the newest first. */
 export async function listOpenApprovals(scope: Scope, user_id: string, now: Date): Promise<OpenApproval[]> {
   const text = `
-    select a.id, a.client_id, a.binding_message, a.created_at, a.expires_at, jsonb_build_object('name', c.name, 'verified', c.verified) as client
+    select a.id, a.client_id, a.binding_message, a.authorization_details, a.created_at, a.expires_at, jsonb_build_object('name', c.name, 'verified', c.verified) as client
     from approvals a join clients c on c.environment_id = a.environment_id and c.id = a.client_id and c.status = 'enabled'
     where a.environment_id = $1 and a.user_id = $2 and a.decision is null and a.expires_at > $3 order by a.created_at desc, a.id desc limit 20`;
   return run<OpenApproval>(scope, { name: 'approvals.list_open', text }, [user_id, now]);

@@ -11,6 +11,8 @@ export type OutboundGrantRow = {
   resources: string[] | null;
   /** Null: all of the resource's. */
   scopes: string[] | null;
+  /** Of authorization details, as the server names them (RFC 9396 2). */
+  authorization_details_types: string[];
   /** What the server calls the client; null: its address, as of clients known by their document. */
   external_client_id: string | null;
   required_acr: (typeof requiredAcrs)[number] | null;

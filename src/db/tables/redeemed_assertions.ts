@@ -1,3 +1,4 @@
+import type { Detail } from '../../lib/authorization-details.js';
 import { run, type Scope, type Statement } from '../scope.js';
 import { auditColumnsSql, type CountedAuditLogRow } from './audit_logs.js';
 import { isBlockedSql } from './authorizations.js';
@@ -62,6 +63,7 @@ export type AssertionRedemption = {
   readonly lifetime: number;
   /** Who acts for the person, where the assertion says so. */
   readonly act: unknown;
+  readonly authorization_details: readonly Detail[] | null;
   readonly jkt: string | null;
   readonly proof: ProofUse | null;
   readonly subscribers: readonly string[];
@@ -75,7 +77,7 @@ export type RedeemedAssertion = { readonly grant_id: string; readonly scope: str
 export type RedemptionProblem = 'ended' | 'no scope' | 'replayed' | 'used proof';
 
 const redeemText = (once: boolean) => `
-  with ${once ? `proof as (${storeProofSql('$28', '$29')}),` : ''} stands as (
+  with ${once ? `proof as (${storeProofSql('$29', '$30')}),` : ''} stands as (
     select i.id from connections c
     join identities i on i.environment_id = c.environment_id and i.connection_id = c.id and i.id = $4::uuid
       and i.user_id = $13::uuid and i.generation = c.generation
@@ -100,9 +102,9 @@ const redeemText = (once: boolean) => `
     returning grant_id
   ), access as (
     insert into access_tokens (environment_id, digest, jti, grant_id, client_id, user_id, scope, audience, issued_at, expires_at, acr, amr, auth_time, jkt,
-      organization_id, act)
+      organization_id, act, authorization_details)
     select $1::uuid, $10::bytea, $9::uuid, spent.grant_id, $11::text, $13::uuid, array_to_string(words, ' '), $15::text, $18::timestamptz,
-      $18::timestamptz + make_interval(secs => $19::integer), $20::text, $21::text[], $22::timestamptz, $12::text, $14::uuid, $27::jsonb
+      $18::timestamptz + make_interval(secs => $19::integer), $20::text, $21::text[], $22::timestamptz, $12::text, $14::uuid, $27::jsonb, $28::jsonb
     from spent, given where $10::bytea is not null
   ), audit as (
     insert into audit_logs (${auditColumnsSql})
@@ -131,7 +133,7 @@ export async function redeemAssertion(scope: Scope, r: AssertionRedemption): Pro
   const [row] = await run<RedeemedRow>(scope, r.proof ? redeemOnce : redeem, [
     r.connection_id, r.generation, r.identity_id, r.digest, r.expires_at, r.again, r.grant_id, r.jti, r.token_digest, r.client_id, r.jkt, r.user_id,
     r.organization_id, r.audience, r.scopes, r.held_only, r.issued_at, r.lifetime, r.acr, r.amr, r.auth_time, r.subscribers, r.event_id, r.grant_type,
-    JSON.stringify([r.audit]), r.act && JSON.stringify(r.act), ...(r.proof ? [r.proof.digest, r.proof.expires_at] : []),
+    JSON.stringify([r.audit]), r.act && JSON.stringify(r.act), r.authorization_details && JSON.stringify(r.authorization_details), ...(r.proof ? [r.proof.digest, r.proof.expires_at] : []),
   ]); // prettier-ignore
   if (row?.first_use === false) return 'used proof';
   if (!row?.stands || row.held === null) return 'ended';

@@ -1,14 +1,17 @@
 import { findHintedPerson, insertApproval, type HintedPerson, type NewApproval } from '../../db/tables/approvals.js';
 import type { Detail } from '../../lib/authorization-details.js';
+import { detailSentence } from '../../lib/detail-sentence.js';
 import { digest } from '../../lib/digest.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
 import { formatScope } from '../../lib/scope-set.js';
-import type { Client } from '../clients/clients.js';
+import type { ApiResource, Client } from '../clients/clients.js';
 import type { Context } from '../context.js';
+import type { Environment } from '../environment.js';
 import { pollInterval } from '../device-codes/device-codes.js';
 import { pendingEvents } from '../events/emit.js';
 import { mailModel } from '../grants/agent-mails.js';
+import { mailLanguage } from '../mail/mail-language.js';
 import { mailRow } from '../mail/mail.js';
 import type { Origin } from '../origin.js';
 import { approvalPath, notificationAad, type PingNotice } from './approvals.js';
@@ -18,7 +21,7 @@ export type ApprovalRequest = {
   /** An address or a user's id, as the client wrote it. */
   readonly hint: string;
   readonly scopes: readonly string[];
-  readonly resource: string | null;
+  readonly resource: Pick<ApiResource, 'identifier' | 'detail_types'> | null;
   readonly authorization_details: readonly Detail[] | null;
   readonly organization: string | null;
   readonly binding_message: string | null;
@@ -52,13 +55,27 @@ type Telling = {
   readonly expires_at: Date;
 };
 
+/** What is asked beyond scopes, as the person's page says it. */
+function detailsFor(
+  { default_locale }: Environment,
+  { locale }: HintedPerson,
+  { resource, authorization_details }: ApprovalRequest,
+): string[] {
+  const languages = [locale, default_locale].map((one) => mailLanguage([one, default_locale]).builtIn);
+  return (authorization_details ?? []).flatMap((detail) => {
+    const type = resource?.detail_types.get(detail.type);
+    return type ? detailSentence(type, detail, languages) : [];
+  });
+}
+
 /** The mail and the event by which the person hears of it; to nobody the mail is written all the same. */
 async function tell(
   ctx: Context,
   client: Client,
-  { binding_message, scopes, origin }: ApprovalRequest,
+  request: ApprovalRequest,
   { id, addressee, to, has_template, expires_in, expires_at }: Telling,
 ): Promise<Pick<NewApproval, 'mail' | 'events'>> {
+  const { binding_message, scopes, origin } = request;
   const approval_url = ctx.environment.issuer + approvalPath(id);
   const mail = await mailRow(ctx, {
     template: 'approval_requested',
@@ -71,8 +88,10 @@ async function tell(
     has_template,
   });
   if (!addressee) return { mail, events: [] };
-  const shared = { id, user_id: addressee.id, client_id: client.id, binding_message, scopes: [...scopes], approval_url };
-  return { mail, events: await pendingEvents(ctx, 'approval.requested', [{ ...shared, expires_at: expires_at.toISOString() }]) };
+  const who = { id, user_id: addressee.id, client_id: client.id };
+  const what = { binding_message, scopes: [...scopes], details: detailsFor(ctx.environment, addressee, request) };
+  const data = { ...who, ...what, approval_url, expires_at: expires_at.toISOString() };
+  return { mail, events: await pendingEvents(ctx, 'approval.requested', [data]) };
 }
 
 /**
@@ -103,7 +122,7 @@ export async function askPerson(ctx: Context, client: Client, request: ApprovalR
     subject_digest: person ? crypto.sealer.digest('approval hint', person.id) : hint_digest,
     hint_digest,
     scope: formatScope(scopes),
-    resource,
+    resource: resource && resource.identifier,
     authorization_details,
     organization,
     binding_message,

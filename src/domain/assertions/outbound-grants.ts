@@ -7,7 +7,10 @@ import { Refusal, refuseIfAny, type Problem } from '../refusal.js';
 
 /** What can be set of a grant for a server outside. */
 export type OutboundGrantInput = Partial<
-  Pick<OutboundGrantRow, 'resources' | 'scopes' | 'external_client_id' | 'required_acr' | 'max_authentication_age' | 'status'>
+  Pick<
+    OutboundGrantRow,
+    'resources' | 'scopes' | 'authorization_details_types' | 'external_client_id' | 'required_acr' | 'max_authentication_age' | 'status'
+  >
 >;
 
 type Named = { readonly id: string } | null | undefined;

@@ -33,6 +33,7 @@ export async function outboundTarget(ctx: Context, named: string, resource: stri
 /** What the grants that are for the person let the client have of the target. */
 export type OutboundPolicy = Pick<OutboundGrantRow, 'external_client_id' | 'required_acr' | 'max_authentication_age'> & {
   readonly scopes: readonly string[];
+  readonly detail_types: readonly string[];
 };
 
 const isForSome = ({ organization_id, organization_group_id, role_id }: OutboundGrantRow) =>
@@ -55,10 +56,11 @@ export async function fittingGrants(
   const fitting = some.length === 0 ? [] : await listFittingOutboundGrants(ctx.scope, some, person);
   const grants = meant
     .filter((one) => !isForSome(one) || fitting.includes(one.id))
-    .map(({ external_client_id, required_acr, max_authentication_age, scopes }) => ({
+    .map(({ external_client_id, required_acr, max_authentication_age, scopes, authorization_details_types: detail_types }) => ({
       external_client_id,
       required_acr,
       max_authentication_age,
+      detail_types,
       scopes: resource.scopes.filter((scope) => scopes === null || scopes.includes(scope)),
     }));
   return { grants, areForOthers: grants.length === 0 && meant.length > 0 };

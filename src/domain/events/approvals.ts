@@ -8,11 +8,13 @@ const approval = { id: uuid, user_id: uuid, client_id: text };
 export const approvalEvents = {
   'approval.requested': {
     description: 'A client asks a user to approve something elsewhere (CIBA).',
-    details: '`approval_url` is where the user answers, for push messages of your own.',
+    details:
+      '`approval_url` is where the user answers, for push messages of your own; `details` are the authorization details (RFC 9396) as sentences in their language, as the page there says them.',
     data: z.object({
       ...approval,
       binding_message: nullable,
       scopes: z.array(text),
+      details: z.array(text),
       approval_url: text,
       expires_at: time,
     }),
@@ -35,6 +37,7 @@ export const approvalSamples = {
     ...sample,
     binding_message: 'Pay 49.90 EUR to Acme Travel',
     scopes: ['openid', 'payments:create'],
+    details: ['Pay \u2068€49.90\u2069 to \u2068Acme Travel\u2069'],
     approval_url: `https://id.example.com/approvals/${sample.id}`,
     expires_at: '2026-03-14T09:36:53.589Z',
   },

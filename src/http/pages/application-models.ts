@@ -18,6 +18,7 @@ export type PageApproval = {
   client_id: string;
   name: string;
   binding_message: string | null;
+  details: PageDetailText[];
   path: string;
   requested_at: string;
   expires_at: string;

@@ -25,7 +25,7 @@ export async function detailReader(
   words: Pick<Words, 'language'>,
   details: readonly Detail[],
 ): Promise<(detail: Detail) => PageDetailText | null> {
-  const rows = await listDetailTypesOfNames(scope, [...new Set(details.map(({ type }) => type))]);
+  const rows = details.length === 0 ? [] : await listDetailTypesOfNames(scope, [...new Set(details.map(({ type }) => type))]);
   const types = new Map(rows.map((type) => [type.name, type]));
   return (detail) => {
     const type = types.get(detail.type);

@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import express from 'express';
+import { isStorable } from '../../lib/json-object.js';
 import { memo } from '../../lib/memo.js';
 
 /** Reads a body up to the limit; there are as many as different limits. */
@@ -23,16 +24,6 @@ function holdsTooMany(bytes: Buffer, mostValues: number): boolean {
   return false;
 }
 
-/** Whether everything in the value can be stored as text: no NUL, no lone surrogate, no number beyond what JSON can say, no member `__proto__`, bounded depth. */
-function isStorable(value: unknown, depth = 0): boolean {
-  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
-  if (typeof value === 'number') return Number.isFinite(value);
-  if (typeof value !== 'object' || value === null) return true;
-  if (depth >= maxDepth) return false;
-  if (Array.isArray(value)) return value.every((item) => isStorable(item, depth + 1));
-  return Object.entries(value).every(([key, item]) => key !== '__proto__' && isStorable(key) && isStorable(item, depth + 1));
-}
-
 /** The bytes of the body. @throws what body-parser throws: 413 beyond the limit, 400 for a wrong length */
 export async function readBytes(req: Request, res: Response, limit: number): Promise<Buffer> {
   const read = readerFor(limit);
@@ -53,5 +44,5 @@ export function parseJsonObject(bytes: Buffer, mostValues: number): Record<strin
     return 'no JSON';
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'no object';
-  return isStorable(value) ? (value as Record<string, unknown>) : 'not storable';
+  return isStorable(value, maxDepth) ? (value as Record<string, unknown>) : 'not storable';
 }

@@ -36,6 +36,7 @@ export const outbound_grants = resource<OutboundGrantRow, OutboundGrantInput, Ou
   settable: {
     resources: ['control', uniqueTexts(boundedText(2048), 50).min(1).nullable()],
     scopes: ['control', uniqueTexts(scopeToken, 200).min(1).nullable()],
+    authorization_details_types: ['control', uniqueTexts(scopeToken, 50)],
     external_client_id: ['control', boundedText(512).nullable()],
     required_acr: ['control', z.enum(requiredAcrs).nullable()],
     max_authentication_age: ['control', lifetime(0, 31_536_000).nullable()],

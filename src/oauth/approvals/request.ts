@@ -71,7 +71,7 @@ export async function askElsewhere(req: Request, res: Response): Promise<void> {
   const answer = await askPerson(ctx, client, {
     hint,
     scopes: granted(rulings),
-    resource: target?.resource.identifier ?? null,
+    resource: target && target.resource,
     authorization_details,
     organization: requested.organization ?? null,
     binding_message: form.get('binding_message') ?? null,

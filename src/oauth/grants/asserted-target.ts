@@ -3,7 +3,9 @@ import { isOpenidScope } from '../../domain/claims/scopes.js';
 import { takesTokensOf, tokensNotTaken } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
 import type { DpopProof } from '../../domain/dpop/proof.js';
+import { requireDetails, requireNarrowed } from '../../domain/tokens/authorization-details.js';
 import { OAuthError } from '../../errors.js';
+import type { Detail } from '../../lib/authorization-details.js';
 import type { JsonObject } from '../../lib/json-object.js';
 import { canonicalResource } from '../../lib/resource-identifier.js';
 import { parseScope } from '../../lib/scope-set.js';
@@ -14,10 +16,16 @@ export type RequestedTarget = {
   readonly resource: string | undefined;
   readonly scope: string | undefined;
   readonly organization: string | undefined;
+  readonly authorization_details: string | undefined;
 };
 
-/** The API resource of the token, what the client may have of it for people, and the scope that the token may have at most. */
-export type AssertedTarget = { readonly resource: ApiResource; readonly askable: readonly string[]; readonly scopes: readonly string[] };
+/** The API resource of the token, what the client may have of it for people, the scope that the token may have at most, and its authorization details. */
+export type AssertedTarget = {
+  readonly resource: ApiResource;
+  readonly askable: readonly string[];
+  readonly scopes: readonly string[];
+  readonly authorization_details: readonly Detail[] | null;
+};
 
 const refused = (description: string) => OAuthError.invalid_grant(description).by('assertion_refused');
 
@@ -64,12 +72,17 @@ function scopesOf(
   return scopes;
 }
 
+/** The details of the assertion, as if the client had asked a person for them, narrowed by the request. @throws {OAuthError} */
+function detailsOf(client: Client, resource: ApiResource, claim: unknown, text: string | undefined): readonly Detail[] | null {
+  return requireNarrowed(text, requireDetails(client, resource, claim === undefined ? undefined : JSON.stringify(claim)));
+}
+
 /** What the token is for: within the assertion, the request, and the grant of the client. @throws {OAuthError} */
 export async function assertedTarget(
   ctx: Context,
   client: Client,
   claims: JsonObject,
-  { resource: named, scope, organization }: RequestedTarget,
+  { resource: named, scope, organization, authorization_details }: RequestedTarget,
   proof: DpopProof | null,
 ): Promise<AssertedTarget> {
   await requireSameOrganization(ctx, null, organization);
@@ -78,5 +91,10 @@ export async function assertedTarget(
   const askable = await askableOf(ctx, client, resource);
   if (proof === null && resource.dpop_bound_access_tokens)
     throw refused('tokens of the resource are bound to a key: a DPoP proof is needed');
-  return { resource, askable, scopes: scopesOf(resource, askable, claims['scope'], scope) };
+  return {
+    resource,
+    askable,
+    scopes: scopesOf(resource, askable, claims['scope'], scope),
+    authorization_details: detailsOf(client, resource, claims['authorization_details'], authorization_details),
+  };
 }

@@ -13,6 +13,7 @@ import { identityProviderId } from '../../domain/saml/identity-provider.js';
 import { nameIdAt, nameIdFormats } from '../../domain/saml/name-id.js';
 import { assertedAct } from '../../domain/tokens/agent-claims.js';
 import { OAuthError } from '../../errors.js';
+import { parseDetails, type Detail } from '../../lib/authorization-details.js';
 import { formatScope, parseScope } from '../../lib/scope-set.js';
 import type { AssertionSubject } from './assertion-subject.js';
 
@@ -41,8 +42,8 @@ async function policyOf(
     throw OAuthError.insufficient_user_authentication('the sign-in is too weak or too old for the server outside', { acr, max_age });
   }
   const { external_client_id } = met[0];
-  const scopes = met.filter((one) => one.external_client_id === external_client_id).flatMap((one) => one.scopes);
-  return { ...met[0], scopes: [...new Set(scopes)] };
+  const same = met.filter((one) => one.external_client_id === external_client_id);
+  return { ...met[0], scopes: [...new Set(same.flatMap((one) => one.scopes))], detail_types: same.flatMap((one) => one.detail_types) };
 }
 
 /** What was asked for, else all, within the grants. @throws {OAuthError} `invalid_scope` */
@@ -52,6 +53,16 @@ function scopeOf({ scopes }: OutboundPolicy, scope: string | undefined): string 
   if (granted.length === 0)
     throw OAuthError.invalid_scope('nothing of the scope is granted at the server outside').by('outbound_scope_not_granted');
   return formatScope(granted);
+}
+
+/** What was asked for beyond scopes, as it came: the grants name types, and what the objects may say the server alone knows. @throws {OAuthError} */
+function detailsOf({ detail_types }: OutboundPolicy, text: string | undefined): readonly Detail[] | undefined {
+  if (text === undefined) return undefined;
+  const details = parseDetails(text);
+  const refused = (problem: string) => OAuthError.invalid_authorization_details(`authorization_details ${problem}`).by('details_not_taken');
+  if (typeof details === 'string') throw refused(details);
+  if (details.some(({ type }) => !detail_types.includes(type))) throw refused('has a type that is not granted at the server outside');
+  return details;
 }
 
 /** Who the person is to the server: as its client here knows them. @throws {OAuthError} `invalid_grant` */
@@ -73,7 +84,11 @@ function tenantOf(ctx: Context, { tenant }: ExternalServer, { organization_id }:
 }
 
 /** What an assertion says beside its id and times. What is undefined is left out. */
-export type DecidedAssertion = { readonly scope: string; readonly claims: Readonly<Record<string, unknown>> };
+export type DecidedAssertion = {
+  readonly scope: string;
+  readonly authorization_details: readonly Detail[] | undefined;
+  readonly claims: Readonly<Record<string, unknown>>;
+};
 
 /**
  * Whether the client may have an assertion of the person for the target, and what it says: asked for tokens and for their explanation alike.
@@ -84,11 +99,12 @@ export async function decideAssertion(
   client: Client,
   target: OutboundTarget,
   subject: AssertionSubject,
-  requested: string | undefined,
+  requested: { readonly scope: string | undefined; readonly authorization_details?: string | undefined },
 ): Promise<DecidedAssertion> {
   const { server, audience, resource } = target;
   const policy = await policyOf(ctx, client, subject, await fittingGrants(ctx, client, target, subject));
-  const scope = scopeOf(policy, requested);
+  const scope = scopeOf(policy, requested.scope);
+  const authorization_details = detailsOf(policy, requested.authorization_details);
   const client_id = policy.external_client_id ?? (client.origin === 'metadata_document' ? client.id : null);
   if (client_id === null) throw noOutboundTarget();
   const { email, auth_time, acr, amr } = subject;
@@ -99,6 +115,7 @@ export async function decideAssertion(
     client_id,
     resource: resource.identifier,
     scope,
+    authorization_details,
     auth_time: auth_time === null ? undefined : Math.floor(auth_time.getTime() / 1000),
     acr,
     amr: amr.length > 0 ? amr : undefined,
@@ -107,5 +124,5 @@ export async function decideAssertion(
     aud_tenant: server.aud_tenant ?? undefined,
     ...(server.include_email && email !== null && { email, email_verified: true }),
   };
-  return { scope, claims };
+  return { scope, authorization_details, claims };
 }

@@ -25,6 +25,7 @@ type Sent = {
   readonly audience: string | undefined;
   readonly resource: string | undefined;
   readonly scope: string | undefined;
+  readonly authorization_details: string | undefined;
   readonly organization: string | undefined;
 };
 type AssertionRequest = { readonly origin: () => Origin; readonly proof: DpopProof | null };
@@ -56,6 +57,7 @@ const reasons: Readonly<Record<string, SecurityEventReason>> = named({
   outbound_grant_for_others: 'assertion_not_granted',
   sign_in_class_not_met: 'assertion_sign_in',
   outbound_scope_not_granted: 'assertion_scope',
+  details_not_taken: 'assertion_scope',
   assertion_subject_not_usable: 'assertion_subject',
   not_a_member: 'assertion_subject',
 });
@@ -73,12 +75,22 @@ function noteRefusal(ctx: Context, client: Client, { server }: OutboundTarget, e
 }
 
 /** Leaves the trace, and spends the proof. @throws {OAuthError} */
-async function store(ctx: Context, { client, target, subject, scope, proof }: Assertion, origin: Origin): Promise<void> {
+async function store(
+  ctx: Context,
+  { client, target, subject, scope, authorization_details, proof }: Assertion,
+  origin: Origin,
+): Promise<void> {
   const trace = {
     actor: { actor_kind: 'client' as const, actor_id: client.id, display: client.name },
     target: { target_type: 'user', target_id: subject.user_id },
     origin,
-    detail: { external_server_id: target.server.id, audience: target.audience, resource: target.resource.identifier, scope },
+    detail: {
+      external_server_id: target.server.id,
+      audience: target.audience,
+      resource: target.resource.identifier,
+      scope,
+      ...(authorization_details && { authorization_details }),
+    },
   };
   const audit = securityEventRow(ctx, 'assertion.issued', trace);
   const stored = await storeIssuedAssertion(ctx.scope, {
@@ -116,12 +128,14 @@ export async function issueAssertion(
   const { subject_token, subject_token_type } = sent;
   const subject = await assertionSubject(ctx, client, { subject_token, subject_token_type, proof, origin });
   await requireSameOrganization(ctx, subject.organization_id, sent.organization);
-  const decided = await decideAssertion(ctx, client, target, subject, sent.scope).catch((error: unknown) => {
+  const decided = await decideAssertion(ctx, client, target, subject, sent).catch((error: unknown) => {
     noteRefusal(ctx, client, target, error, origin());
     throw error;
   });
   const assertion = { ...decided, client, target, subject, proof };
   const access_token = await sign(ctx, assertion);
   await store(ctx, assertion, origin());
-  return { access_token, issued_token_type: idJagTokenType, token_type: 'N_A', expires_in: target.server.lifetime, scope: decided.scope };
+  const { scope, authorization_details = null } = decided;
+  const expires_in = target.server.lifetime;
+  return { access_token, issued_token_type: idJagTokenType, token_type: 'N_A', expires_in, scope, authorization_details };
 }

@@ -3,11 +3,13 @@ import { OAuthError } from '../../errors.js';
 import { jwtBearerGrantType, jwtDpopGrantType } from '../../lib/grant-types.js';
 import { isIdJag } from '../../lib/identity-assertions.js';
 import { defaultResource, issueForClient } from './client_credentials.js';
-import { grant, optional, required } from './grant.js';
+import { detailsParam, grant, optional, required } from './grant.js';
 import { redeem } from './redeem-assertion.js';
 import { organizationParam } from './same-organization.js';
 
-const params = { assertion: required(16_384), resource: optional(4096), scope: optional(16_384), organization: organizationParam };
+const params = {
+  assertion: required(16_384), resource: optional(4096), scope: optional(16_384), organization: organizationParam, authorization_details: detailsParam,
+}; // prettier-ignore
 
 /**
  * RFC 7523 2.1. A workload brings a token of its platform and gets the token of the client that it proves, for itself: what is proven by it is the client that

@@ -99,11 +99,16 @@ async function refuseUnstored(ctx: Context, { client, read }: Judged, problem: R
 async function store(ctx: Context, judged: Judged, seed: ReturnType<typeof seedAccessToken>, { origin, proof, grant_type }: Bringing) {
   const { client, read, target, person, signIn, issued_at } = judged;
   const { connection, jti } = read;
-  const { resource, scopes } = target;
+  const { resource, scopes, authorization_details } = target;
   const trace = {
     ...parties(client, connection, origin()),
     target: { target_type: 'user', target_id: person.user_id, display: person.user.email },
-    detail: { connection_id: connection.id, audience: resource.identifier, scope: scopes.join(' ') },
+    detail: {
+      connection_id: connection.id,
+      audience: resource.identifier,
+      scope: scopes.join(' '),
+      ...(authorization_details && { authorization_details }),
+    },
   };
   const stored = await redeemAssertion(ctx.scope, {
     connection_id: connection.id,
@@ -128,6 +133,7 @@ async function store(ctx: Context, judged: Judged, seed: ReturnType<typeof seedA
     lifetime: resource.access_token_lifetime,
     // An agent's own alone follows from the client and the API.
     act: read.act && redeemedAct(client, resource, read.act),
+    authorization_details,
     jkt: proof && proof.jkt,
     proof: proof && proof.use,
     subscribers: await tokenIssuedSubscribers(ctx),
@@ -148,7 +154,7 @@ async function sign(
   proof: DpopProof | null,
 ) {
   const { client, read, target, person, signIn, issued_at } = judged;
-  const { resource, askable } = target;
+  const { resource, askable, authorization_details } = target;
   const { organization_id } = read.connection;
   const permissions = shownPermissions(client, { resource, askable, exchanged: true }, scope, held);
   const mappings = [...client.claim_mappings, ...resource.claim_mappings];
@@ -165,6 +171,7 @@ async function sign(
     grant_id,
     permissions,
     act: redeemedAct(client, resource, read.act),
+    authorization_details,
     jkt: proof && proof.jkt,
     organization: await requireOrganizationClaims(ctx, organization_id),
     auth_time: signIn.auth_time_known ? signIn.auth_time : null,
@@ -185,5 +192,6 @@ export async function redeem(ctx: Context, client: Client, sent: Sent, bringing:
   const seed = seedAccessToken(ctx);
   const redeemed = await store(ctx, judged, seed, bringing);
   const access_token = await sign(ctx, judged, seed, redeemed, bringing.proof);
-  return { access_token, expires_in: judged.target.resource.access_token_lifetime, scope: redeemed.scope };
+  const { resource, authorization_details } = judged.target;
+  return { access_token, expires_in: resource.access_token_lifetime, scope: redeemed.scope, authorization_details };
 }

@@ -59,7 +59,7 @@ export async function previewAssertion(ctx: Context, request: AssertionPreviewRe
     grantFor(client, tokenExchangeGrantType);
     const target = await outboundTarget(ctx, request.server.issuer, request.resource);
     if (!target) throw noOutboundTarget();
-    const { claims } = await decideAssertion(ctx, client, target, await subjectOf(ctx, request), request.scope);
+    const { claims } = await decideAssertion(ctx, client, target, await subjectOf(ctx, request), request);
     return { claims };
   } catch (error) {
     if (!(error instanceof RuledError) || error.rule === null) throw error;

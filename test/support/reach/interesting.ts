@@ -151,6 +151,7 @@ export const interesting: Readonly<Record<string, readonly Document[]>> = {
   'external_server.resources': [{ resources: [{ identifier: 'https://walked.example/', scopes: ['walked'] }] }],
   'external_server.audiences': [{ audiences: ['https://walked.example'] }],
   'outbound_grant.external_client_id': [{ external_client_id: 'walked' }],
+  'outbound_grant.authorization_details_types': [{ authorization_details_types: ['walked'] }],
   'provider_grant.scopes': [{ scopes: ['walked'] }],
   'connection.token_storage': [{ token_storage: true }, { token_storage: false }],
   'connection.assertions': [{ assertions: 'on' }, { assertions: 'off' }],

@@ -20,7 +20,7 @@ async function detailValues(
   most: number,
 ): Promise<ReadonlyMap<string, Value>> {
   const shown = may(call, 'authorization_detail_types', 'read') ? records.flatMap(detailsOf) : [];
-  const read = shown.length === 0 ? () => null : await detailReader(call.ctx, { language: 'en' }, shown);
+  const read = await detailReader(call.ctx, { language: 'en' }, shown);
   const valueOf = (detail: Detail): Value => {
     const sentence = read(detail);
     return sentence
