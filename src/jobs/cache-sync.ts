@@ -5,6 +5,9 @@ const pauseMs = 400;
 /** A look goes 40 s back, and a change may have waited 30 s for its commit: within this time of each other two looks miss nothing between them. */
 const unbrokenMs = 10_000;
 
+/** For so long whoever is being answered when an environment changes may go on noting, in milliseconds. A held one takes writes for 1.5 s. */
+const answeredMs = 250;
+
 /** Tells the cache what changed: from notifications at once, and from the change rows for those that were missed. */
 export type CacheSync = {
   /** Takes the payload of a `cache` notification: `<environment id> <table>`, and the key where one record changed. */
@@ -14,13 +17,25 @@ export type CacheSync = {
   close(): Promise<void>;
 };
 
-/** Starts the loop. As long as it can't look, the cache trusts nothing older than a second. */
-export function startCacheSync(deps: Pick<Deps, 'cache' | 'db' | 'logger' | 'clock'>): CacheSync {
+/**
+ * Starts the loop. As long as it can't look, the cache trusts nothing older than a second.
+ * @param onEnvironment is told a moment after an environment changed: it may be held, and what is noted of it in memory can't be written much longer
+ */
+export function startCacheSync(
+  deps: Pick<Deps, 'cache' | 'db' | 'logger' | 'clock'>,
+  onEnvironment: () => void = () => undefined,
+): CacheSync {
   let closed = false;
   let timer: NodeJS.Timeout | null = null;
   let running: Promise<void> = Promise.resolve();
   let seen = new Set<string>();
   let lookedAt: number | null = null;
+  let answered: NodeJS.Timeout | undefined;
+
+  const drop = (environment_id: string, kind: string, key: string | undefined) => {
+    deps.cache.invalidate(environment_id, kind, key);
+    if (kind === 'environments') answered = setTimeout(onEnvironment, answeredMs);
+  };
 
   const sync = async () => {
     const started = deps.clock.elapsed();
@@ -31,7 +46,7 @@ export function startCacheSync(deps: Pick<Deps, 'cache' | 'db' | 'logger' | 'clo
       // After a suspension, or when the database was away, changes may have come and gone unseen.
       if (lookedAt !== null && started - lookedAt > unbrokenMs) deps.cache.clear();
       lookedAt = started;
-      for (const { environment_id, kind, key } of fresh) deps.cache.invalidate(environment_id, kind, key ?? undefined);
+      for (const { environment_id, kind, key } of fresh) drop(environment_id, kind, key ?? undefined);
       seen = new Set(changes.map((change) => change.id));
       deps.cache.synced(started);
     } catch (error) {
@@ -50,12 +65,13 @@ export function startCacheSync(deps: Pick<Deps, 'cache' | 'db' | 'logger' | 'clo
   return {
     notified(payload) {
       const [environment_id = '', kind = '', key] = payload.split(' ');
-      deps.cache.invalidate(environment_id, kind, key);
+      drop(environment_id, kind, key);
     },
     sync,
     async close() {
       closed = true;
       if (timer) clearTimeout(timer);
+      clearTimeout(answered);
       await running;
     },
   };

@@ -9,6 +9,7 @@ import { bootstrap } from '../domain/configuration/bootstrap.js';
 import { createCache } from '../domain/cache/cache.js';
 import { startCacheSync } from '../jobs/cache-sync.js';
 import { startClockSync, syncClock } from '../jobs/clock-sync.js';
+import { startDailyStats } from '../jobs/daily-stats.js';
 import { startDeliveries } from './deliveries.js';
 import { startEventStreams } from '../jobs/event-feed.js';
 import { startClientUse } from '../domain/clients/use.js';
@@ -178,6 +179,7 @@ async function close(server: Server): Promise<void> {
 const startOwnWork = (deps: Deps, upkeep: boolean): Record<string, Loop> => ({
   event_streams: startEventStreams(deps),
   client_use: startClientUse(deps),
+  daily_stats: startDailyStats(deps),
   request_traces: startRequestTraces(deps),
   ...(deps.db.replica !== null && { replica: startReplicaChecks(deps.db.replica, deps.logger) }),
   ...(deps.db.report !== null && { report_replica: startReportChecks(deps.db.report, deps.logger) }),
@@ -204,11 +206,12 @@ export async function startService(deps: Deps, directUrl: string, { upkeep = tru
   await syncClock(deps).catch((error: unknown) =>
     logger.warn({ event: 'clock.unsynced', err: error }, "the database's time could not be asked"),
   );
-  const cacheSync = startCacheSync(deps);
+  const cacheSync = startCacheSync(deps, () => noting.forEach((loop) => loop?.wake()));
   const background = config.backgroundWork !== 'off' && { ...startDeliveries(deps), ...(upkeep && startUpkeep(deps, directUrl)) };
   const working = named({ ...startOwnWork(deps, upkeep), ...background });
   const loops = named({ ...working, ...(upkeep && { processes: startProcessReports(deps, working) }) });
   const securityTrail = startSecurityTrail(deps);
+  const noting = [loops['client_use'], loops['daily_stats'], loops['request_traces'], securityTrail];
   const notifications = listen({
     url: directUrl,
     channels: config.backgroundWork === 'off' ? ['cache'] : ['cache', 'outbox'],

@@ -1,5 +1,4 @@
 import type { Deps } from '../domain/context.js';
-import { startDailyStats } from '../jobs/daily-stats.js';
 import { startDomainChecks } from '../jobs/domain-checks.js';
 import { startJanitor, startStatistics } from '../jobs/janitor.js';
 import { startPartitions } from '../jobs/partitions.js';
@@ -13,15 +12,16 @@ import { startSigningKeyRotation } from '../jobs/key-rotation.js';
 import { startUserImports } from './user-imports.js';
 import type { Loop } from '../platform/loop.js';
 
-/** Starts what comes by itself, by the clock. */
-/** @param directUrl for what can't go through a pooler */
+/**
+ * Starts what comes by itself, by the clock.
+ * @param directUrl for what can't go through a pooler
+ */
 export const startUpkeep = (deps: Deps, directUrl: string): Record<string, Loop> => ({
   janitor: startJanitor(deps),
   partitions: startPartitions(deps, directUrl),
   statistics: startStatistics(deps),
   signing_keys: startSigningKeyRotation(deps),
   domain_checks: startDomainChecks(deps),
-  daily_stats: startDailyStats(deps),
   unused_clients: startUnusedClients(deps),
   unused_authorizations: startUnusedAuthorizations(deps),
   unused_logos: startUnusedLogos(deps),

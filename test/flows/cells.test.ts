@@ -5,6 +5,8 @@ import { transaction, type Context } from '../../src/domain/context.js';
 import { queueMail } from '../../src/domain/mail/mail.js';
 import { noOrigin } from '../../src/domain/origin.js';
 import { accountDeletionPass } from '../../src/jobs/account-deletions.js';
+import { flushClientUse } from '../../src/domain/clients/use.js';
+import { flushDailyStats } from '../../src/jobs/daily-stats.js';
 import { domainCheckPass } from '../../src/jobs/domain-checks.js';
 import { numberEventsOnce } from '../../src/jobs/event-feed.js';
 import { janitorPass } from '../../src/jobs/janitor.js';
@@ -15,7 +17,7 @@ import { unusedAuthorizationPass } from '../../src/jobs/unused-authorizations.js
 import { unusedClientPass } from '../../src/jobs/unused-clients.js';
 import { unusedLogoPass } from '../../src/jobs/unused-logos.js';
 import { userImportPass } from '../../src/process/user-imports.js';
-import { addEnvironment } from '../support/data.js';
+import { addClient, addEnvironment } from '../support/data.js';
 import { onConnection } from '../support/database.js';
 import { fromAddress } from '../support/from-address.js';
 import { manage, startManagedService } from '../support/management.js';
@@ -124,6 +126,32 @@ describe('an environment that is held', () => {
   });
 });
 
+describe('what a process has noted in memory', () => {
+  const service = sharedService(() => startTestService({ BACKGROUND_WORK: 'off' }));
+
+  test('is written once its environment is held, before nothing can be any more (attack 66.1902)', async () => {
+    const ctx = await addEnvironment(service.deps, 'noted');
+    const client = await addClient(ctx);
+    const environment_id = ctx.environment.id;
+    const at = service.clock.now();
+    // What was noted of others is written before: the next pause has begun.
+    await Promise.all([flushDailyStats(service.deps), flushClientUse(service.deps)]);
+    service.deps.metrics.daily.add(environment_id, 'sign_ins', 'password', 3);
+    service.deps.notes.clientUse.note(environment_id, client.id, at);
+    await ctx.db
+      .knex('environments')
+      .where({ id: environment_id })
+      .update({ held_at: ctx.db.knex.raw('clock_timestamp()') });
+    const one = (table: string, column: string, key = {}) =>
+      ctx.db
+        .knex(table)
+        .where({ environment_id, ...key })
+        .first(column);
+    await expect.poll(() => one('daily_stats', 'count')).toEqual({ count: 3 });
+    await expect.poll(() => one('clients', 'last_used_at', { id: client.id })).toEqual({ last_used_at: at });
+  });
+});
+
 describe('what goes by the clock', () => {
   const service = sharedService(() => startManagedService());
   let ctx: Context;
@@ -150,7 +178,11 @@ describe('what goes by the clock', () => {
   test('changes no row of a held environment, and does once it is let go (attack 62.1842)', async () => {
     const look = () =>
       onConnection(service.databaseUrl, async (client) => digestTables(client, await listMovedTables(client), ctx.environment.id));
-    await ctx.db.knex('environments').where({ id: ctx.environment.id }).update({ held_at: new Date() });
+    // For so long that what is noted in memory isn't written any more either.
+    await ctx.db
+      .knex('environments')
+      .where({ id: ctx.environment.id })
+      .update({ held_at: new Date(Date.now() - 5000) });
     await eventually(async () => (await ask(service, null, discovery)).status === 503);
     await emitRoles(ctx, 2);
     service.clock.advance(500 * 86_400_000);

@@ -47,15 +47,33 @@ export const variablesOf = (text: string): Record<string, string> =>
 
 const secret = () => randomBytes(24).toString('hex');
 
+const connectAddress = /^(PATRONI_POSTGRESQL_CONNECT_ADDRESS=.*):5432$/m;
+const latePort = 6432;
+/** A way to the PostgreSQL of a machine on which what comes takes its time: the confirmations of those who follow it. */
+const lateWay = (address: string, ms: number) => `
+  const { connect, createServer } = require('node:net');
+  createServer((inbound) => {
+    const outbound = connect({ port: 5432, host: '${address}', localAddress: '${address}' });
+    for (const socket of [inbound, outbound]) socket.on('error', () => {}).on('close', () => (inbound.destroy(), outbound.destroy()));
+    inbound.on('data', (chunk) => setTimeout(() => outbound.write(chunk), ${ms}));
+    outbound.pipe(inbound);
+  }).listen(${latePort}, '${address}');`;
+
 /** Does on each database machine what the example's README says. */
-async function installMembers(members: readonly Machine[], certificates: string): Promise<void> {
+async function installMembers(members: readonly Machine[], certificates: string, lateMs: number): Promise<void> {
   await command([join(example, 'certificates.sh'), certificates, ...members.map(({ name, address }) => `${name}=${address}`)]);
   const secrets = { SUPERUSER_PASSWORD: secret(), REPLICATION_PASSWORD: secret(), REWIND_PASSWORD: secret() };
+  const variables = async (values: Record<string, string>) => {
+    const text = await fill('patroni.env', values);
+    if (!connectAddress.test(text)) throw new Error('patroni.env has no address for followers');
+    return lateMs > 0 ? text.replace(connectAddress, `$1:${latePort}`) : text;
+  };
   for (const machine of members) {
     const own = { NAME: machine.name, ADDRESS: machine.address };
     await machine.configure('etc/default/etcd', await fill('etcd.env', own));
     await machine.configure('etc/patroni/config.yml', await fill('patroni.yml', {}));
-    await machine.configure('etc/patroni_env.conf', await fill('patroni.env', { ...own, ...secrets }), 0o600);
+    await machine.configure('etc/patroni_env.conf', await variables({ ...own, ...secrets }), 0o600);
+    if (lateMs > 0) machine.start('late', [process.execPath, '-e', lateWay(machine.address, lateMs)]);
     await machine.run(['usermod', '-aG', 'ssl-cert', 'etcd']);
     await machine.run(['install', '-d', '-m', '755', '/etc/ssl/identity']);
     const install = async (mode: string, from: string, to: string) =>
@@ -72,13 +90,16 @@ async function startPatroni(machine: Machine): Promise<void> {
   machine.start('patroni', ['/usr/bin/patroni', '/etc/patroni/config.yml'], { user: 'postgres', environment });
 }
 
-/** Starts the machines and what runs on them; resolves when the database is there for the service. */
-export async function startCluster(directory: string): Promise<Cluster> {
+/**
+ * Starts the machines and what runs on them; resolves when the database is there for the service.
+ * @param lateMs so much later is what followers send
+ */
+export async function startCluster(directory: string, lateMs = 0): Promise<Cluster> {
   const members: Machine[] = [];
   for (const [name, address] of Object.entries(addresses)) members.push(await startMachine(name, address, join(directory, name)));
   const certificates = join(directory, 'certificates');
   await mkdir(certificates);
-  await installMembers(members, certificates);
+  await installMembers(members, certificates, lateMs);
   for (const member of members) {
     const environment = variablesOf(await member.configuration('etc/default/etcd'));
     member.start('etcd', ['/usr/bin/etcd'], { user: 'etcd', environment });

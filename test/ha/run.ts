@@ -1,4 +1,4 @@
-// The set-up of examples/high-availability, whole, on this machine: `npm run test:ha -- [kill pause cut]`. As root, with patroni, etcd, haproxy and
+// The set-up of examples/high-availability, whole, on this machine: `npm run test:ha -- [--late] [kill pause cut]`. As root, with patroni, etcd, haproxy and
 // PostgreSQL 15 (Debian packages). Everything runs in namespaces of the kernel that end with this process; KEEP=1 leaves the logs.
 import { spawn } from 'node:child_process';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
@@ -20,6 +20,9 @@ const address = '10.0.0.1';
 const serviceWithinMs = 15_000;
 const beforeFaultMs = 8000;
 const inside = 'inside';
+/** Who confirms commits is 20 ms away (fault F90). */
+const late = '--late';
+const lateMs = 20;
 
 /** The machine is too busy, or lacks what the test needs: nothing was found out (sysexits EX_TEMPFAIL). */
 const inVain = 75;
@@ -48,10 +51,11 @@ function tell(title: string, figures: Figures): void {
   );
 }
 
-async function play(directory: string, names: readonly string[]): Promise<void> {
+async function play(directory: string, asked: readonly string[]): Promise<void> {
+  const names = asked.filter((name) => name !== late);
   const started = performance.now();
   await layNetwork(address);
-  const cluster = await startCluster(directory);
+  const cluster = await startCluster(directory, asked.includes(late) ? lateMs : 0);
   const replicas = await startReplicas(cluster, directory);
   const balancer = await startBalancer(directory);
   const receiver = await startReceiver(200, address);
@@ -110,4 +114,4 @@ if (first === inside) {
   process.exit(up ? process.exitCode : inVain);
 }
 const asked = process.argv.slice(2);
-process.exitCode = await playInNamespaces(asked.length > 0 ? asked : Object.keys(faults));
+process.exitCode = await playInNamespaces(asked.some((name) => name !== late) ? asked : [...asked, ...Object.keys(faults)]);

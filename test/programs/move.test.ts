@@ -1,7 +1,7 @@
 // `idp environments move` between two PostgreSQLs, by their own logical replication (specification 24.3).
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { awaitWriters, raiseFence } from '../../src/db/cells/fence.js';
+import { awaitWriters, betweenWrites, raiseFence } from '../../src/db/cells/fence.js';
 import { digestTables, listMovedTables, listUnloggedTables } from '../../src/db/cells/moved-tables.js';
 import type { Context } from '../../src/domain/context.js';
 import { baseUrl, beginMove, move, newSecretKey, purge, startCell, type Cell } from '../support/cells.js';
@@ -118,16 +118,85 @@ describe('a move', () => {
     }).finally(() => before.end());
   });
 
-  test('that finds other rows there lets the environment go, and has it served here as before', async () => {
+  const planted = `insert into revocations (environment_id, id, expires_at) values ($1, gen_random_uuid(), now() + interval '1 day')`;
+
+  test('that finds other rows there never holds the environment', async () => {
     const { environment } = await inhabited('other');
     const running = await beginMove('other', north, south);
     await running.prints('subscribed');
-    const planted = `insert into revocations (environment_id, id, expires_at) values ($1, gen_random_uuid(), now() + interval '1 day')`;
-    await onConnection(south.database, (one) => one.query(planted, [environment.id]));
-    expect(await running.ended).toMatchObject({ code: 1, stderr: expect.stringMatching(/^not the same there: .*revocations$/m) });
-    await expect.poll(() => served('other')).toEqual([200, 503]);
+    // As replication writes: nobody else can.
+    await onConnection(south.database, async (one) => {
+      await one.query('set session_replication_role = replica');
+      await one.query(planted, [environment.id]);
+    });
+    const { code, stdout, stderr } = await running.ended;
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^not the same there: .*revocations$/m)]);
+    expect(stdout).not.toMatch(/^held$/m);
+    expect(await served('other')).toEqual([200, 503]);
     expect((await move('other', north, south, '--abort')).code).toBe(0);
     await expect.poll(() => served('other')).toEqual([200, 421]);
+  });
+
+  test('compares before the hold, and has what is written in between follow; nobody else writes there (attack 66.1900)', async () => {
+    const ctx = await inhabited('between');
+    const running = await beginMove('between', north, south);
+    await running.prints('subscribed');
+    const other = onConnection(south.database, (one) => one.query(planted, [ctx.environment.id]));
+    await expect(other).rejects.toMatchObject({ code: 'ENV02' });
+    let written = 0;
+    let told = '';
+    const write = async (): Promise<void> => {
+      while (!told.includes('closed')) {
+        await onConnection(north.database, (one) => one.query(planted, [ctx.environment.id])).then(
+          () => (written += 1),
+          (error: unknown) => expect(error).toMatchObject({ code: 'ENV02' }),
+        );
+        told = running.printed();
+      }
+    };
+    await write();
+    const { code, stdout, stderr } = await running.ended;
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout.indexOf('compared')).toBeLessThan(stdout.indexOf('\nheld\n'));
+    expect(stdout.match(/^compared/gm)).toHaveLength(1);
+    const { rows } = await onConnection(south.database, (one) => one.query('select from revocations where environment_id = $1', [ctx.environment.id])); // prettier-ignore
+    expect([rows.length, written]).toEqual([written, expect.toSatisfy((n: number) => n > 10)]);
+  });
+
+  test('reads as one moment what each side has, while others write on (attack 66.1901)', async () => {
+    const { environment } = await inhabited('moment');
+    await onConnection(north.database, async (mover) => {
+      await raiseFence(mover, await listMovedTables(mover), environment.id);
+      const late = await betweenWrites(mover, environment.id, async () => {
+        const waiting = onConnection(north.database, (one) => one.query(planted, [environment.id]));
+        const lock = `select from pg_locks where locktype = 'advisory' and not granted and mode = 'ShareLock'`;
+        await eventually(async () => (await mover.query(lock)).rowCount === 1);
+        await mover.query('begin isolation level repeatable read read only');
+        expect((await mover.query('select from revocations where environment_id = $1', [environment.id])).rowCount).toBe(0);
+        return { waiting };
+      });
+      expect((await late.waiting).rowCount).toBe(1);
+      expect((await mover.query('select from revocations where environment_id = $1', [environment.id])).rowCount).toBe(0);
+      await mover.query('commit');
+    });
+  });
+
+  test('is refused where a server has no room for a copy, which it says in a sentence', async () => {
+    await inhabited('crowded');
+    const full = `select pg_create_physical_replication_slot('full_' || i) from generate_series(1, current_setting('max_replication_slots')::integer - (select count(*) from pg_replication_slots)) i`;
+    try {
+      await onConnection(north.database, (one) => one.query(full));
+      const { code, stderr } = await move('crowded', north, south);
+      expect([code, stderr]).toEqual([
+        1,
+        'max_replication_slots here leaves 0 free, and copying needs 7: raise it (a restart of PostgreSQL)\n',
+      ]);
+    } finally {
+      await onConnection(north.database, (one) =>
+        one.query(`select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name like 'full_%'`),
+      );
+    }
+    expect(await served('crowded')).toEqual([200, 421]);
   });
 
   test('has PostgreSQL refuse whoever writes late, whatever they remember (attack 62.1845)', async () => {
@@ -147,10 +216,10 @@ describe('a mover that is killed', () => {
     'published',
     'subscribed',
     'copied',
+    'compared',
     'held',
     'closed',
     'caught up',
-    'compared',
     'unsubscribed',
     'released',
   ];
@@ -169,7 +238,7 @@ describe('a mover that is killed', () => {
   });
 
   // None later: what follows takes milliseconds, and may be over before the kill.
-  test.each(['subscribed', 'copied', 'held'])('once it said “%s” is undone by --abort (fault F86)', async (step) => {
+  test.each(['subscribed', 'copied', 'compared', 'held'])('once it said “%s” is undone by --abort (fault F86)', async (step) => {
     const slug = `undone-${step}`;
     const ctx = await inhabited(slug);
     const before = await rowsIn(north, ctx.environment.id);

@@ -36,6 +36,8 @@ function started(words: readonly string[], environment: Environment, cwd = proce
   return {
     kill: (signal: NodeJS.Signals) => void child.kill(signal),
     ended,
+    /** What it has printed so far. */
+    printed: () => printed,
     /** Resolves once it has printed the text. */
     prints: (some: string) => eventually(async () => printed.includes(some), 90_000, 50),
   };

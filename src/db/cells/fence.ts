@@ -47,8 +47,29 @@ export async function lowerFence(client: Client, tables: readonly Pick<MovedTabl
     await soon(client, `drop trigger if exists ${triggerOf(id)} on ${name}; drop trigger if exists ${triggerOf(id)}_gone on ${name}`);
 }
 
+const lockOf = `hashtextextended('held ' || $1::text, 0)`;
+
 /** A transaction that has written rows of the environment, and is still open, keeps it from moving. */
 class StillWriting extends Error {}
+
+const toldPlainly = (error: unknown): unknown =>
+  (error as { code?: string }).code === '55P03'
+    ? new StillWriting('a transaction that has written to the environment is still open')
+    : error;
+
+/**
+ * Runs `work` while nobody has rows of the environment written and not committed, and nobody writes any: whoever wants to waits for it. It isn't held.
+ * @throws {StillWriting} where transactions that write leave no moment between them
+ */
+export async function betweenWrites<T>(client: Client, id: string, work: () => Promise<T>): Promise<T> {
+  const taken = soon(client, `select pg_advisory_lock(${lockOf.replace('$1', client.escapeLiteral(id))})`);
+  await taken.catch((error: unknown) => Promise.reject(toldPlainly(error)));
+  try {
+    return await work();
+  } finally {
+    await client.query(`select pg_advisory_unlock(${lockOf})`, [id]);
+  }
+}
 
 /** Waits for writes that had begun before the hold, by the lock that they share. @throws {StillWriting} after two seconds */
 export async function awaitWriters(client: Client, id: string): Promise<void> {
@@ -58,11 +79,10 @@ export async function awaitWriters(client: Client, id: string): Promise<void> {
   );
   try {
     await client.query(`set lock_timeout = 2000`);
-    await client.query(`select pg_advisory_lock(hashtextextended('held ' || $1::text, 0))`, [id]);
-    await client.query(`select pg_advisory_unlock(hashtextextended('held ' || $1::text, 0))`, [id]);
+    await client.query(`select pg_advisory_lock(${lockOf})`, [id]);
+    await client.query(`select pg_advisory_unlock(${lockOf})`, [id]);
   } catch (error) {
-    if ((error as { code?: string }).code !== '55P03') throw error;
-    throw new StillWriting('a transaction that has written to the environment is still open');
+    throw toldPlainly(error);
   } finally {
     await client.query('set lock_timeout = 0');
   }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { MovedTable } from './moved-tables.js';
 
@@ -30,6 +31,9 @@ export async function subscribe(target: Client, id: string, from: string): Promi
     `create subscription ${name} connection ${target.escapeLiteral(from)} publication ${name} with (disable_on_error = true)`,
   );
 }
+
+/** Has a subscription go on that was ended halfway. */
+export const follow = (target: Client, id: string) => target.query(`alter subscription ${replicationName(id)} enable`);
 
 /** Ends the subscription with its slot, whichever of them there is. */
 export async function unsubscribe(source: Client, target: Client, id: string): Promise<void> {
@@ -78,10 +82,20 @@ export async function lookAtProgress(source: Client, target: Client, id: string)
   return { copied, tables, behindBytes: Number(slot?.behind ?? 0), failure };
 }
 
-/** Where the log of the source ends now. */
-export const endOfLog = async (source: Client): Promise<string> =>
-  (await source.query<{ lsn: string }>('select pg_current_wal_insert_lsn() as lsn')).rows[0]?.lsn ?? '';
+/** Where the log of the source ends now. All until there is on its disk, and so on its way: the commit of an empty message sees to that. */
+async function endOfLog(source: Client): Promise<string> {
+  const { rows } = await source.query<{ lsn: string }>('select pg_current_wal_insert_lsn() as lsn');
+  await source.query(`select pg_logical_emit_message(true, 'move', '')`);
+  return rows[0]?.lsn ?? '';
+}
 
-/** Whether all until then is stored there. */
-export const hasReached = (source: Client, id: string, lsn: string) =>
-  exists(source, 'select from pg_replication_slots where slot_name = $1 and confirmed_flush_lsn >= $2::pg_lsn', [replicationName(id), lsn]);
+const lookAgainMs = 20;
+
+/** Waits until all that is committed now is stored there. @returns up to where, or undefined after `patienceMs` */
+export async function awaitFollower(source: Client, id: string, patienceMs: number): Promise<string | undefined> {
+  const lsn = await endOfLog(source);
+  const reached = 'select from pg_replication_slots where slot_name = $1 and confirmed_flush_lsn >= $2::pg_lsn';
+  for (const began = performance.now(); !(await exists(source, reached, [replicationName(id), lsn])); await delay(lookAgainMs))
+    if (performance.now() - began > patienceMs) return undefined;
+  return lsn;
+}

@@ -30,6 +30,29 @@ async function serverProblems({ source, target }: Sides): Promise<string[]> {
   return problems;
 }
 
+/** Of what each server has a number: what copying takes of it, with the setting that bounds it. */
+async function roomProblems({ source, target }: Sides): Promise<string[]> {
+  const origins = `coalesce(current_setting('max_active_replication_origins', true), current_setting('max_replication_slots'))`;
+  const free = async (client: Client, limit: string, used: string) =>
+    Number(await valueOf(client, `select ${limit}::integer - (select count(*) from ${used}) as value`));
+  const [copying, workers, applying, slots, senders] = [
+    Number(await setting(target, 'max_sync_workers_per_subscription')),
+    await free(target, `current_setting('max_logical_replication_workers')`, 'pg_stat_subscription where pid is not null'),
+    await free(target, origins, 'pg_replication_origin'),
+    await free(source, `current_setting('max_replication_slots')`, 'pg_replication_slots'),
+    await free(source, `current_setting('max_wal_senders')`, 'pg_stat_replication'),
+  ];
+  // One follows, and as many copy a table each as may.
+  const atOnce = 1 + Math.min(copying, Math.max(1, workers - 1));
+  const taken: readonly (readonly [string, number, number])[] = [
+    ['max_logical_replication_workers there', workers, 2],
+    ['max_replication_slots (from PostgreSQL 18 on max_active_replication_origins) there', applying, atOnce],
+    ['max_replication_slots here', slots, atOnce],
+    ['max_wal_senders here', senders, atOnce],
+  ];
+  return taken.flatMap(([name, left, needed]) => (left < needed ? [`${name} leaves ${Math.max(0, left)} free, and copying needs ${needed}: raise it (a restart of PostgreSQL)`] : [])); // prettier-ignore
+}
+
 /** What the processes there say of themselves. */
 async function processProblems(target: Client, { baseUrl }: Config, keys: readonly string[]): Promise<string[]> {
   const { rows: holders } = await target.query<{ opening_keys: string[] }>(
@@ -64,13 +87,14 @@ async function nameProblems({ source, target }: Sides, { id, slug }: Environment
   ];
 }
 
-/** Looks whether the environment can move. Changes nothing. @throws {MoveRefusal} with everything that speaks against it */
-export async function requireMovable(sides: Sides, row: EnvironmentRow, config: Config): Promise<void> {
+/** Looks whether the environment can move, and be copied unless it is `following`. Changes nothing. @throws {MoveRefusal} with everything that speaks against it */
+export async function requireMovable(sides: Sides, row: EnvironmentRow, config: Config, following: boolean): Promise<void> {
   if (row.is_default) throw new MoveRefusal('the default environment stays: each cell has its own');
   if (config.secretKey === null) throw new MoveRefusal('SECRET_KEY is needed, to see whether it is known there');
   const keys = createSealer(config.secretKey, config.secretKeyPrevious).key_ids;
   const problems = [
     ...(await serverProblems(sides)),
+    ...(following ? [] : await roomProblems(sides)),
     ...(await processProblems(sides.target, config, keys)),
     ...(await nameProblems(sides, row)),
   ];

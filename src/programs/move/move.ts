@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../../config.js';
 import { awaitWriters, lowerFence, raiseFence } from '../../db/cells/fence.js';
-import { carryUnlogged, deleteEnvironmentRows, digestTables } from '../../db/cells/moved-tables.js';
+import { carryUnlogged, deleteEnvironmentRows } from '../../db/cells/moved-tables.js';
 import * as replication from '../../db/cells/replication.js';
 import { MoveRefusal, requireMovable } from './checks.js';
+import { compareBeside, compareSides } from './comparison.js';
 import { onSides, type Sides } from './sides.js';
 
 export type Tell = (line: string) => void;
@@ -23,10 +24,10 @@ const nearBytes = 1_048_576;
 /** For so long the last of it may take, in milliseconds: else the environment is let go, and nothing has happened. */
 const patienceMs = 10_000;
 
-/** The row of the environment as JSON, held or as it is served. */
+/** Has the row of the environment there, held for so long that its rows take no writes there, whichever clock is ahead. */
 async function storeEnvironment({ source, target, here: { id } }: Sides): Promise<void> {
   const { rows } = await source.query<{ row: Record<string, unknown> }>(
-    `select to_jsonb(e) || jsonb_build_object('held_at', now()) as row from environments e where id = $1`,
+    `select to_jsonb(e) || jsonb_build_object('held_at', now() - interval '10 seconds') as row from environments e where id = $1`,
     [id],
   );
   const row = { ...rows[0]?.row, moved_at: null };
@@ -43,12 +44,16 @@ const letGo = ({ source, here: { id } }: Sides) =>
 
 async function prepare(sides: Sides, from: string, tell: Tell): Promise<void> {
   const { source, target, tables, here } = sides;
+  await letGo(sides);
   await raiseFence(source, tables, here.id);
   tell('fenced: writes will be refused once it is held');
   await replication.unsubscribe(source, target, here.id);
   await replication.unpublish(source, here.id);
+  await lowerFence(target, tables, here.id);
   await deleteEnvironmentRows(target, tables, here.id);
   await storeEnvironment(sides);
+  // There it is held from the beginning: what comes is what is written here, and nothing else.
+  await raiseFence(target, tables, here.id);
   await replication.publish(source, tables, here.id);
   tell(`published: ${tables.length} tables`);
   await replication.subscribe(target, here.id, from);
@@ -67,22 +72,13 @@ async function awaitCopy({ source, target, here }: Sides, tell: Tell): Promise<v
   }
 }
 
-/** @throws {MoveRefusal} naming the tables that differ */
-async function compare({ source, target, tables, here }: Sides, tell: Tell): Promise<void> {
-  const [own, others] = await Promise.all([source, target].map((client) => digestTables(client, tables, here.id)));
-  const differing = (own ?? []).filter((one, index) => one.digest !== others?.[index]?.digest || one.rows !== others[index].rows);
-  if (differing.length > 0) throw new MoveRefusal(`not the same there: ${differing.map(({ name }) => name).join(', ')}`);
-  tell(`compared: ${(own ?? []).reduce((sum, { rows }) => sum + rows, 0)} rows are the same there`);
-}
-
 /** Waits for all that was written until the hold, and takes along what isn't replicated. */
 async function catchUp(sides: Sides, tell: Tell): Promise<void> {
   const { source, target, here } = sides;
   await awaitWriters(source, here.id);
   tell('closed: nobody writes any more');
-  const lsn = await replication.endOfLog(source);
-  for (const began = performance.now(); !(await replication.hasReached(source, here.id, lsn)); await delay(20))
-    if (performance.now() - began > patienceMs) throw new MoveRefusal(`the other cell did not catch up within ${patienceMs / 1000} s`);
+  const lsn = await replication.awaitFollower(source, here.id, patienceMs);
+  if (lsn === undefined) throw new MoveRefusal(`the other cell did not catch up within ${patienceMs / 1000} s`);
   tell(`caught up: ${lsn}`);
   await carryUnlogged(source, target, here.id);
   await storeEnvironment(sides);
@@ -94,7 +90,7 @@ async function catchUp(sides: Sides, tell: Tell): Promise<void> {
   );
 }
 
-/** Holds the environment, and has it served there; where that fails it is let go. */
+/** Holds the environment, which has been compared, and has it served there; where that fails it is let go. Nothing here takes longer with more rows. */
 async function handOver(sides: Sides, tell: Tell): Promise<void> {
   const { source, target, here } = sides;
   const began = performance.now();
@@ -102,8 +98,11 @@ async function handOver(sides: Sides, tell: Tell): Promise<void> {
     await source.query('update environments set held_at = clock_timestamp() where id = $1 and held_at is null', [here.id]);
     tell('held');
     if (await replication.isSubscribed(target, here.id)) await catchUp(sides, tell);
-    else await awaitWriters(source, here.id);
-    await compare(sides, tell);
+    else {
+      // It had caught up, or the subscription was ended by somebody else: both sides stand still, so that each row can tell.
+      await awaitWriters(source, here.id);
+      await compareSides(sides, tell);
+    }
     await replication.unsubscribe(source, target, here.id);
     tell('unsubscribed');
   } catch (error) {
@@ -116,7 +115,7 @@ async function handOver(sides: Sides, tell: Tell): Promise<void> {
 }
 
 /** What is left once it is served there. */
-async function finish({ source, here }: Sides, { cell }: MoveRequest, { baseHost }: Config, tell: Tell): Promise<void> {
+async function finish({ source, target, tables, here }: Sides, { cell }: MoveRequest, { baseHost }: Config, tell: Tell): Promise<void> {
   await source.query('update environments set moved_at = now() where id = $1 and moved_at is null', [here.id]);
   await replication.unpublish(source, here.id);
   const domains = await source.query<{ domain: string }>(
@@ -126,6 +125,7 @@ async function finish({ source, here }: Sides, { cell }: MoveRequest, { baseHost
   tell('moved: the lines of the proxy’s map are');
   for (const host of [`${here.slug}.${baseHost.replace(/:\d+$/, '')}`, ...domains.rows.map(({ domain }) => domain)])
     tell(`${host} ${cell}`);
+  await lowerFence(target, tables, here.id);
 }
 
 async function abort(sides: Sides, tell: Tell): Promise<void> {
@@ -134,6 +134,7 @@ async function abort(sides: Sides, tell: Tell): Promise<void> {
   tell('let go');
   await replication.unsubscribe(source, target, here.id);
   await replication.unpublish(source, here.id);
+  await lowerFence(target, tables, here.id);
   if (there) await deleteEnvironmentRows(target, tables, here.id);
   await lowerFence(source, tables, here.id);
   tell('aborted: nothing of it is left there');
@@ -154,15 +155,18 @@ export const moveEnvironment = (config: Config, database: string, request: MoveR
       return abort(sides, tell);
     }
     if (!released) {
-      await requireMovable(sides, here, config);
-      tell('checked');
       const following = await replication.isSubscribed(target, here.id);
+      await requireMovable(sides, here, config, following);
+      tell('checked');
+      if (following) await replication.follow(target, here.id);
       // Held, and no longer followed: it was about to be released.
-      const compared = here.held_at !== null && there !== null && !following;
-      const ready = compared && (await handOver(sides, tell).then(() => true, () => false)); // prettier-ignore
+      const ended = here.held_at !== null && there !== null && !following;
+      const ready = ended && (await handOver(sides, tell).then(() => true, () => false)); // prettier-ignore
       if (!ready) {
         if (!following) await prepare(sides, request.from, tell);
         await awaitCopy(sides, tell);
+        // It is held once it has been compared: nobody waits for that twice.
+        if (!following || here.held_at === null) await compareBeside(sides, tell);
         await handOver(sides, tell);
       }
     }
