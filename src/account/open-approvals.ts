@@ -10,13 +10,13 @@ import type { Words } from '../http/pages/words.js';
 export async function openApprovals({ ctx, session }: Request, words: Words): Promise<PageApproval[]> {
   const waiting = session ? await listOpenApprovals(ctx.scope, session.user_id, ctx.clock.now()) : [];
   const detailsOf = ({ authorization_details }: OpenApproval) => authorization_details ?? [];
-  const said = await detailReader(ctx, words, waiting.flatMap(detailsOf));
+  const textOf = await detailReader(ctx, words, waiting.flatMap(detailsOf));
   return waiting.map((one) => ({
     id: one.id,
     client_id: one.client_id,
     name: shownNameOf(words, one.client),
     binding_message: one.binding_message,
-    details: detailsOf(one).flatMap((detail) => said(detail) ?? []),
+    details: detailsOf(one).flatMap((detail) => textOf(detail) ?? []),
     path: approvalPath(one.id),
     requested_at: one.created_at.toISOString(),
     expires_at: one.expires_at.toISOString(),

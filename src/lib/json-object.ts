@@ -14,3 +14,6 @@ export function isStorable(value: unknown, maxDepth: number): boolean {
   if (Array.isArray(value)) return value.every((item) => isStorable(item, maxDepth - 1));
   return Object.entries(value).every(([key, item]) => key !== '__proto__' && isStorable(key, 0) && isStorable(item, maxDepth - 1));
 }
+
+/** What can be stored as JSON, of a depth that this process can write; null for anything else: what is nested some thousand times is read, and not written. */
+export const jsonText = (value: unknown): string | null => (isStorable(value, 32) ? JSON.stringify(value) : null);

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { updateDetailType, type AuthorizationDetailTypeRow } from '../../src/db/tables/authorization_detail_types.js';
 import { jwtBearerGrantType, jwtDpopGrantType, tokenExchangeGrantType } from '../../src/lib/grant-types.js';
+import { idJagTyp } from '../../src/lib/identity-assertions.js';
 import {
   addOutboundGrant, apiIdentifier, askForAssertion, bring, changed, postToB, refreshTokenType, scripted, sharedAssertionWorld, signInToApp,
 } from '../support/assertions.js'; // prettier-ignore
@@ -166,6 +167,14 @@ describe('redeeming one', () => {
     expect(refusal(await redeem([archive]))).toEqual(refused);
     await changed(world.b, 'clients', { id: world.client.id }, { authorization_details_types: ['payment', 'archive', 'errand', 'note'] });
     expect((await redeem([archive])).status).toBe(200);
+  });
+
+  test('refuses what is nested deeper than a process can write (attack 65.1894)', async () => {
+    const deep = '['.repeat(5_500) + ']'.repeat(5_500);
+    const claims = JSON.stringify(claimsOf(await scripted(world)));
+    const assertion = await world.issuer.key.signText(claims.replace(/}$/, `,"authorization_details":${deep}}`), { typ: idJagTyp });
+    expect(assertion.length).toBeLessThan(16_384);
+    expect(refusal(await bring(service, world, assertion))).toEqual(refused);
   });
 
   test('says as little as the type’s own fields, in their order', async () => {

@@ -282,6 +282,20 @@ test('a signed request object bears them as a list (RFC 9396 2, RFC 9101 4)', as
   expect(await page.text()).toContain('to \u2068Muster GmbH\u2069');
 });
 
+test('one that is nested deeper than a process can write is refused (attack 65.1894)', async () => {
+  const by = await addClient(ctx, { authorization_details_types: types, first_party: false, jwks: { keys: [key.jwk] } });
+  const { authorization_details: _text, ...others } = parameters([payment]);
+  const claims = JSON.stringify({ iss: by.id, aud: service.url, ...others });
+  for (const [name, deep] of [
+    ['authorization_details', '['.repeat(5_500) + ']'.repeat(5_500)],
+    ['claims', '{"a":'.repeat(5_500) + '1' + '}'.repeat(5_500)],
+  ]) {
+    const request = await key.signText(claims.replace(/}$/, `,"${name}":${deep}}`));
+    const pushed = await oauthPost(service.url, '/oauth/par', by, { request, client_id: by.id });
+    expect([name, pushed.status, pushed.body.error]).toEqual([name, 400, 'invalid_request_object']);
+  }
+});
+
 test('both metadata documents name the types (RFC 9396 10, RFC 9728 2)', async () => {
   const document = async (path: string) => (await (await fetch(service.url + path)).json()) as Record<string, unknown>;
   const server = await document('/.well-known/oauth-authorization-server');

@@ -1,9 +1,11 @@
-import { exportJWK, generateKeyPair, SignJWT, type JWK } from 'jose';
+import { CompactSign, exportJWK, generateKeyPair, SignJWT, type JWK } from 'jose';
 
 /** A key pair of a client: signs what it says, and shows its public part. */
 export type ClientKey = {
   readonly jwk: JWK;
   sign(claims: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>;
+  /** The same of a payload that no `JSON.stringify` writes. */
+  signText(payload: string, header?: Record<string, unknown>): Promise<string>;
 };
 
 /** Makes a pair; `kid` is in key and header. */
@@ -15,6 +17,7 @@ export async function createClientKey(
   return {
     jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' },
     sign: (claims, header = {}) => new SignJWT(claims).setProtectedHeader({ alg, kid, ...header }).sign(privateKey),
+    signText: (payload, header = {}) => new CompactSign(Buffer.from(payload)).setProtectedHeader({ alg, kid, ...header }).sign(privateKey),
   };
 }
 

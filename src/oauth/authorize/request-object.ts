@@ -2,7 +2,7 @@ import { clientClockSkewSeconds, verifyClientJwt } from '../../domain/clients/ke
 import type { Client } from '../../domain/clients/clients.js';
 import { isFapi2 } from '../../domain/clients/profile.js';
 import type { Context } from '../../domain/context.js';
-import { jsonObject } from '../../lib/json-object.js';
+import { jsonObject, jsonText } from '../../lib/json-object.js';
 import { isNumericDate } from '../../lib/numeric-date.js';
 import type { OAuthErrorCode } from '../../lib/oauth-error-codes.js';
 import { parametersOf, type Parameters } from '../../lib/parameters.js';
@@ -18,7 +18,7 @@ const envelope = new Set(['iss', 'aud', 'exp', 'nbf', 'iat', 'jti', 'sub']);
 function asText(value: unknown): string | null {
   if (typeof value === 'string') return value.includes('\0') || !value.isWellFormed() ? null : value;
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
-  return jsonObject(value) && JSON.stringify(value);
+  return jsonObject(value) && jsonText(value);
 }
 
 /** How long a request object of a client that has to sign its requests may be good, and how old it may be (FAPI 2.0 Message Signing 5.3.1). */
@@ -84,7 +84,7 @@ export async function readRequestObject(
   for (const [name, value] of Object.entries(verified.payload)) {
     if (envelope.has(name)) continue;
     // RFC 9396 2: the one parameter that is a list.
-    const text = name === 'authorization_details' && Array.isArray(value) ? JSON.stringify(value) : asText(value);
+    const text = name === 'authorization_details' && Array.isArray(value) ? jsonText(value) : asText(value);
     if (text === null) return { error: 'invalid_request_object', reason: 'a parameter in the request object is not text' };
     parameters[name] = text;
   }

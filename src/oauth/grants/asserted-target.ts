@@ -6,7 +6,7 @@ import type { DpopProof } from '../../domain/dpop/proof.js';
 import { requireDetails, requireNarrowed } from '../../domain/tokens/authorization-details.js';
 import { OAuthError } from '../../errors.js';
 import type { Detail } from '../../lib/authorization-details.js';
-import type { JsonObject } from '../../lib/json-object.js';
+import { jsonText, type JsonObject } from '../../lib/json-object.js';
 import { canonicalResource } from '../../lib/resource-identifier.js';
 import { parseScope } from '../../lib/scope-set.js';
 import { requireSameOrganization } from './same-organization.js';
@@ -74,7 +74,7 @@ function scopesOf(
 
 /** The details of the assertion, as if the client had asked a person for them, narrowed by the request. @throws {OAuthError} */
 function detailsOf(client: Client, resource: ApiResource, claim: unknown, text: string | undefined): readonly Detail[] | null {
-  return requireNarrowed(text, requireDetails(client, resource, claim === undefined ? undefined : JSON.stringify(claim)));
+  return requireNarrowed(text, requireDetails(client, resource, claim === undefined ? undefined : (jsonText(claim) ?? '')));
 }
 
 /** What the token is for: within the assertion, the request, and the grant of the client. @throws {OAuthError} */
