@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startReceiver } from '../support/receiver.js';
 import { check, checkPlanted } from './checks.js';
 import { prepare } from './client.js';
-import { startCluster } from './cluster.js';
+import { startCluster, type Cluster } from './cluster.js';
 import { faults, suffer, type Figures } from './faults.js';
 import { startLoad } from './load.js';
 import { layNetwork } from './machine.js';
@@ -51,11 +51,18 @@ function tell(title: string, figures: Figures): void {
   );
 }
 
+/** How long the latest commits waited for the member that confirms them, in milliseconds. */
+async function confirmedAfter(cluster: Cluster): Promise<number> {
+  const lag = `select extract(epoch from flush_lag) * 1000 from pg_stat_replication where sync_state = 'sync'`;
+  return Number(await (await cluster.leader())?.run(['psql', '-h', '/run/postgresql', '-Atc', lag], { user: 'postgres' }));
+}
+
 async function play(directory: string, asked: readonly string[]): Promise<void> {
   const names = asked.filter((name) => name !== late);
+  const isLate = asked.includes(late);
   const started = performance.now();
   await layNetwork(address);
-  const cluster = await startCluster(directory, asked.includes(late) ? lateMs : 0);
+  const cluster = await startCluster(directory, isLate ? lateMs : 0);
   const replicas = await startReplicas(cluster, directory);
   const balancer = await startBalancer(directory);
   const receiver = await startReceiver(200, address);
@@ -69,6 +76,10 @@ async function play(directory: string, asked: readonly string[]): Promise<void> 
     if (!fault) throw new Error(`no fault is called ${name}: ${Object.keys(faults).join(', ')}`);
     const since = performance.now();
     await delay(beforeFaultMs);
+    if (isLate) {
+      const ms = await confirmedAfter(cluster);
+      must(ms >= lateMs, `commits are confirmed after ${ms.toFixed(0)} ms`);
+    }
     let findings = { looked: {}, wrong: [] } as Awaited<ReturnType<typeof check>>;
     const figures = await suffer(fault, cluster, replicas, load.history, async () => void (findings = await check(scene, since)));
     tell(fault.title, figures);
