@@ -40,7 +40,14 @@ test('what a process with `off` leaves behind waits, and readiness says so, unti
   const loops = await onConnection(database.url, (client) =>
     client.query<{ loop: string }>('select jsonb_object_keys(loops) as loop from processes'),
   );
-  expect(loops.rows.map(({ loop }) => loop).sort()).toEqual(['client_use', 'clock', 'event_streams', 'request_traces', 'secret_keys']);
+  expect(loops.rows.map(({ loop }) => loop).sort()).toEqual([
+    'client_use',
+    'clock',
+    'daily_stats',
+    'event_streams',
+    'request_traces',
+    'secret_keys',
+  ]);
   expect(smtp.received).toEqual([]);
 
   const worker = await start('only');
