@@ -47,7 +47,7 @@ export const organizations = resource<OrganizationRow, OrganizationInput, Organi
     logo_url: (row) => row.branding.logo_url ?? null,
     primary_color: (row) => row.branding.primary_color ?? null,
   },
-  organization: { column: 'id', without: ['create', 'delete'], fixed: ['status', 'external_id', 'metadata'] },
+  organization: { column: 'id', without: ['create', 'delete'], fixed: ['status', 'external_id'] },
   reach: {
     of: (tx, row) => reachOfOrganization(tx, row.id),
     removed: removedWithOrganization,
