@@ -176,7 +176,7 @@ export async function measureScale(quick: boolean, log: number, onEnd: (end: () 
       for (const processes of (quick ? [1, 4] : [1, 4, 8]).filter((one) => one >= count)) {
         const layout = { cells: count, replicas, processes };
         console.error(`... ${JSON.stringify(layout)}`);
-        layouts.push({ ...layout, costs: await measureLayout(cells, layout, quick ? 200 : 800) });
+        layouts.push({ ...layout, costs: await measureLayout(cells, layout, quick ? 200 : 4000) });
       }
     }
   }
