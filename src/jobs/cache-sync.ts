@@ -30,11 +30,13 @@ export function startCacheSync(
   let running: Promise<void> = Promise.resolve();
   let seen = new Set<string>();
   let lookedAt: number | null = null;
-  let answered: NodeJS.Timeout | undefined;
 
   const drop = (environment_id: string, kind: string, key: string | undefined) => {
     deps.cache.invalidate(environment_id, kind, key);
-    if (kind === 'environments') answered = setTimeout(onEnvironment, answeredMs);
+    const later = () => {
+      if (!closed) onEnvironment();
+    };
+    if (kind === 'environments') setTimeout(later, answeredMs).unref();
   };
 
   const sync = async () => {
@@ -71,7 +73,6 @@ export function startCacheSync(
     async close() {
       closed = true;
       if (timer) clearTimeout(timer);
-      clearTimeout(answered);
       await running;
     },
   };
