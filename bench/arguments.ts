@@ -7,7 +7,7 @@ import { signInScenarios } from './sign-in-scenarios.js';
 const compared = [...scenarios, ...signInScenarios];
 
 export const usage = `npm run bench -- [scenario ...] [--quick] [--rounds N] [--seconds N] [--connections N] [--json FILE] [--only TARGETS]
-                   [--concurrency N] [--profile DIR] [--events N] [--before FOLDER] [--agents]
+                   [--concurrency N] [--profile DIR] [--without-hash] [--events N] [--before FOLDER] [--agents]
        npm run bench -- --workers [--quick] [--rounds N] [--seconds N] [--json FILE]
        npm run bench -- --replicas N [--quick] [--rounds N] [--seconds N] [--connections N] [--json FILE]
        npm run bench -- --overload [--quick] [--rounds N] [--seconds N] [--json FILE]
@@ -28,9 +28,10 @@ scenarios: ${compared.map(({ name }) => name).join(', ')}
            webhook  an outbox full of deliveries, beside a bare client and job queues (bench/peers)
   --quick  shorter cells and fewer rounds
   --only   of product, ceiling, oidc-provider and, for webhook, pg-boss, graphile-worker, separated by commas;
-           the first is compared with the others
+           the first is compared with the others. keycloak too, for sign_in_page, sign_in and sign_in_whole: fetched with Maven, run with Java
   --before another checkout of the service (built, with its packages): compares the product with that one alone, or as \`before\` of --only
   --agents the product with agents, details, assertions, vault and signals on, compared with the one without (as \`before\`)
+  --without-hash  the product with password hashes that cost next to nothing, as oidc-provider and keycloak have them here
   --grown  what the hot statements cost with ten thousand rows and with a million (or ROWS) in tokens, sessions, users and deliveries,
            and the janitor, instead; ten million take 35 GB of disk and half an hour
   --lists  every list that the dashboard offers of a million (or ROWS) users, sessions and deliveries, instead
@@ -79,6 +80,7 @@ export function readArguments(argv: readonly string[]) {
       before: { type: 'string' },
       agents: { type: 'boolean', default: false },
       profile: { type: 'string' },
+      'without-hash': { type: 'boolean', default: false },
       events: { type: 'string' },
       workers: { type: 'boolean', default: false },
       replicas: { type: 'string' },
@@ -117,6 +119,7 @@ export function readArguments(argv: readonly string[]) {
     concurrency: number(values.concurrency, 1),
     json: values.json ?? null,
     profile: values.profile ?? null,
+    withoutHash: values['without-hash'],
     workers: values.workers,
     replicas: values.replicas === undefined ? null : number(values.replicas, 4),
     overload: values.overload,

@@ -25,7 +25,9 @@ import { measureScale, scaleText } from './scale.js';
 import { measureStarts, startsText } from './start.js';
 import { measureWorkers, workersText } from './workers.js';
 import { measurePages } from './pages.js';
+import { cheapenPasswords, keepCheapHashes } from './targets/cheap-hash.js';
 import { startCeiling } from './targets/ceiling.js';
+import { startKeycloak } from './targets/keycloak.js';
 import { startOidcProvider } from './targets/oidc-provider.js';
 import { turnAgentsOn } from './targets/agents.js';
 import { startProduct } from './targets/product.js';
@@ -207,8 +209,9 @@ async function main(): Promise<void> {
         processors,
         log,
         env,
-        nodeArguments,
+        nodeArguments: asked.withoutHash ? [...nodeArguments, ...keepCheapHashes] : nodeArguments,
         ...(asked.agents && { prepare: turnAgentsOn }),
+        ...(asked.withoutHash && { prepare: cheapenPasswords }),
       }),
     before: async () => {
       if (asked.before === null && !asked.agents) throw new Error('--before names the folder of the other checkout');
@@ -219,6 +222,10 @@ async function main(): Promise<void> {
     },
     ceiling: async () => startCeiling({ databaseUrl: await server.create('bench_ceiling'), processors, log }),
     'oidc-provider': async () => startOidcProvider({ databaseUrl: await server.create('bench_oidc_provider'), processors, log }),
+    keycloak: async () => {
+      const names = asked.scenarios.map(({ name }) => name);
+      return startKeycloak({ databaseUrl: await server.create('bench_keycloak'), processors, log }, names);
+    },
   };
   const targets: Target[] = [];
   for (const name of asked.scenarios.length > 0 || asked.logins ? asked.only.filter((one) => !jobQueues.includes(one)) : []) {

@@ -82,6 +82,22 @@ async function pushed(connection: Connection, target: Target, request: URLSearch
   return new URLSearchParams({ client_id: target.client.id, request_uri });
 }
 
+/** Exchanges a code, as the confidential client of the bench or as one without a secret. Answers the token response. */
+export async function redeemCode(
+  connection: Connection,
+  target: Target,
+  client: { id: string; secret: string | null },
+  code: string,
+  code_verifier: string,
+): Promise<Json> {
+  const fields = { grant_type: 'authorization_code', code, redirect_uri: target.redirect_uri, code_verifier };
+  const text =
+    client.secret === null
+      ? requestText('POST', target.paths.token, host(target), { ...fields, client_id: client.id })
+      : tokenText(target, fields);
+  return json(await connection.send(text));
+}
+
 /** Sign-in that has happened already: authorize, follow to the code, exchange it. Answers the token response. */
 async function codeFlow(
   connection: Connection,
@@ -107,12 +123,7 @@ async function codeFlow(
   const location = /\r\nlocation: (\S+)/i.exec(sent.head)?.[1] ?? '';
   const code = location.startsWith(target.redirect_uri) ? new URL(location).searchParams.get('code') : null;
   if (code === null) throw new Error(`no code: ${sent.head}\n${sent.body.slice(0, 300)}`);
-  const fields = { grant_type: 'authorization_code', code, redirect_uri: target.redirect_uri, code_verifier: verifier };
-  const text =
-    client.secret === null
-      ? requestText('POST', target.paths.token, host(target), { ...fields, client_id: client.id })
-      : tokenText(target, fields);
-  return json(await connection.send(text));
+  return redeemCode(connection, target, client, code, verifier);
 }
 
 const openCodeFlow =

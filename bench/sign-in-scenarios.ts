@@ -1,16 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Connection, requestText, type Operation } from './driver.js';
-import type { Scenario } from './scenarios.js';
+import { redeemCode, type Scenario } from './scenarios.js';
 import { fixtures, type Target } from './targets/target.js';
 import { Visit, type Page } from './visit.js';
 
-/** Under the names that either service gives its fields. */
-const answers = {
-  email: fixtures.person.email,
-  login: fixtures.person.email,
-  password: fixtures.person.password,
-  decision: 'allow',
-};
+let opened = 0;
+
+/** What the person of one more connection answers, under the names that any of the services gives its fields. */
+function answersOfNext(): Record<string, string> {
+  const email = fixtures.people[opened++ % fixtures.people.length] as string;
+  return { email, login: email, username: email, password: fixtures.person.password, decision: 'allow', accept: 'Yes' };
+}
+
+const challengeOf = (verifier: string) => createHash('sha256').update(verifier).digest('base64url');
 
 function authorizePath(target: Target, client: { readonly id: string }, parameters: Record<string, string> = {}): string {
   const request = new URLSearchParams({
@@ -19,7 +21,7 @@ function authorizePath(target: Target, client: { readonly id: string }, paramete
     redirect_uri: target.redirect_uri,
     scope: 'openid profile email',
     state: 'x',
-    code_challenge: createHash('sha256').update(randomBytes(32)).digest('base64url'),
+    code_challenge: challengeOf(randomBytes(32).toString('base64url')),
     code_challenge_method: 'S256',
     ...parameters,
   });
@@ -45,10 +47,33 @@ async function openSignInPage(target: Target): Promise<Operation> {
 
 /** An application sends somebody who isn't signed in; the page, the form with the password, and back with a code. */
 async function openSignIn(target: Target): Promise<Operation> {
+  const answers = answersOfNext();
   return async (connection) => {
     const visit = new Visit(connection, target);
     const page = shown(await visit.open(authorizePath(target, target.client)), 'the sign-in page');
     if ((await visit.submit(page, answers)) !== null) throw new Error('somebody who has signed in is shown a page');
+  };
+}
+
+/** Answers pages until the application has its code. */
+async function answerAll(visit: Visit, first: Page | null, answers: Record<string, string>): Promise<void> {
+  let page = first;
+  // oidc-provider shows more than one for consent.
+  for (let pages = 0; page !== null; pages++) {
+    if (pages === 4) throw new Error(`somebody who has answered everything is shown ${page.path}`);
+    page = await visit.submit(page, answers);
+  }
+}
+
+/** All that somebody waits for who comes to an application of others for the first time: page, password, consent, code, and its token. */
+async function openWholeSignIn(target: Target): Promise<Operation> {
+  const answers = answersOfNext();
+  return async (connection) => {
+    const verifier = randomBytes(32).toString('base64url');
+    const visit = new Visit(connection, target);
+    const parameters = { prompt: 'consent', code_challenge: challengeOf(verifier) };
+    await answerAll(visit, shown(await visit.open(authorizePath(target, target.othersClient, parameters)), 'the sign-in page'), answers);
+    await redeemCode(connection, target, { id: target.othersClient.id, secret: null }, visit.code, verifier);
   };
 }
 
@@ -64,15 +89,15 @@ async function openSession(target: Target): Promise<Operation> {
 
 /** An application of others asks to be allowed every time: the page, the answer, and back with a code. */
 async function openConsent(target: Target): Promise<Operation> {
+  const answers = answersOfNext();
   const cookie = await target.session();
   return async (connection) => {
     const visit = new Visit(connection, target, cookie);
-    let page: Page | null = shown(await visit.open(authorizePath(target, target.othersClient, { prompt: 'consent' })), 'the consent page');
-    // oidc-provider shows more than one.
-    for (let pages = 0; page !== null; pages++) {
-      if (pages === 3) throw new Error(`somebody who has agreed is shown ${page.path}`);
-      page = await visit.submit(page, answers);
-    }
+    await answerAll(
+      visit,
+      shown(await visit.open(authorizePath(target, target.othersClient, { prompt: 'consent' })), 'the consent page'),
+      answers,
+    );
   };
 }
 
@@ -80,6 +105,7 @@ async function openConsent(target: Target): Promise<Operation> {
 export const signInScenarios: readonly Scenario[] = [
   { name: 'sign_in_page', title: 'the sign-in page', open: openSignInPage },
   { name: 'sign_in', title: 'sign-in: authorize, page, password, code', open: openSignIn },
+  { name: 'sign_in_whole', title: 'sign-in: authorize, page, password, consent, code, token', open: openWholeSignIn },
   { name: 'session', title: 'authorize with a live session', open: openSession },
   { name: 'consent', title: 'consent: authorize, page, answer, code', open: openConsent },
 ];

@@ -14,7 +14,7 @@ const attribute = (tag: string, name: string): string | undefined => {
 
 /** The first form that posts: where to, its hidden fields, and the names of all others. */
 function formOf({ path, html }: Page): { action: string; hidden: Record<string, string>; names: Set<string> } {
-  const form = /<form[^>]*method="post"[^>]*>[\s\S]*?<\/form>/.exec(html)?.[0];
+  const form = /<form[^>]*method="post"[^>]*>[\s\S]*?<\/form>/i.exec(html)?.[0];
   if (form === undefined) throw new Error(`there is no form at ${path}: ${html.slice(0, 300)}`);
   const hidden: Record<string, string> = {};
   const names = new Set<string>();
@@ -30,6 +30,8 @@ function formOf({ path, html }: Page): { action: string; hidden: Record<string, 
 /** What a browser does at a target, over one connection of the load: it keeps cookies, follows redirects and fills forms in. */
 export class Visit {
   readonly #cookies = new Map<string, string>();
+  /** What the application was given last. */
+  code = '';
 
   constructor(
     readonly connection: Connection,
@@ -68,7 +70,8 @@ export class Visit {
     if (reply.status === 200) return { path, html: reply.body };
     if (location === undefined) throw new Error(`${path} answered ${reply.head}\n${reply.body.slice(0, 300)}`);
     if (location.startsWith(this.target.redirect_uri)) {
-      if (!new URL(location).searchParams.has('code')) throw new Error(`no code: ${location}`);
+      this.code = new URL(location).searchParams.get('code') ?? '';
+      if (this.code === '') throw new Error(`no code: ${location}`);
       return null;
     }
     const { pathname, search } = new URL(location, `http://localhost:${this.target.port}`);

@@ -89,16 +89,19 @@ async function seed(ctx: Context): Promise<string> {
     const grant = { client_id: fixtures.client.id, api_resource_id: resource.id, scopes: ['read', 'write'] };
     await insertClientGrant(ctx.scope, { ...stamp(ctx), ...grant });
   }
-  const { email, password } = fixtures.person;
-  const user = await insertUser(ctx.scope, {
-    ...stamp(ctx),
-    email,
-    email_key: email,
-    email_verified: true,
-    first_name: 'Grace',
-    last_name: 'Hopper',
-    password_hash: await ctx.crypto.passwords.hash(password),
-  });
+  const password_hash = await ctx.crypto.passwords.hash(fixtures.person.password);
+  const insertPerson = (email: string) =>
+    insertUser(ctx.scope, {
+      ...stamp(ctx),
+      email,
+      email_key: email,
+      email_verified: true,
+      first_name: 'Grace',
+      last_name: 'Hopper',
+      password_hash,
+    });
+  for (const email of fixtures.people) await insertPerson(email);
+  const user = await insertPerson(fixtures.person.email);
   return user.id;
 }
 
