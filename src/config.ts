@@ -14,6 +14,7 @@ import {
   commaList,
   onOff,
   origin,
+  passwordCost,
   publicRangeUrl,
   rangeUrl,
   rateLimit,
@@ -86,6 +87,7 @@ const variables = z.object({
   BACKGROUND_WORK: z.enum(['on', 'off', 'only'], 'must be on, off or only').default('on'),
   SHUTDOWN_DELAY_MS: integer(0, 0, 60_000),
   ALLOW_PRIVATE_NETWORK: onOff.optional(),
+  PASSWORD_HASH: passwordCost('19456/2'),
   BREACHED_PASSWORDS_URL: rangeUrl.optional(),
   BREACHED_PASSWORDS_FILE: z.string().optional(),
   WEBHOOK_RETRY_BASE_MS: integer(5000, 1, 3_600_000),
@@ -160,10 +162,14 @@ const rateLimitsOf = (v: z.output<typeof variables>) => ({
   redisUrl: v.REDIS_URL ?? null,
 });
 
-/** For how many days what has happened is kept. */
-const daysOf = ({ EVENT_DAYS, SECURITY_EVENT_DAYS }: z.output<typeof variables>) => ({
-  eventDays: EVENT_DAYS,
-  securityEventDays: SECURITY_EVENT_DAYS,
+const passwordsOf = (v: z.output<typeof variables>, loopback: boolean) => ({
+  passwordCost: v.PASSWORD_HASH,
+  /** Where new passwords are looked for: a service to whose `url` five digits are added, by `ownUrl` the operator's, which may be private; a file; null: not there. */
+  breachedPasswords: {
+    url: v.BREACHED_PASSWORDS_URL === 'off' ? null : (v.BREACHED_PASSWORDS_URL ?? (loopback ? null : publicRangeUrl)),
+    ownUrl: v.BREACHED_PASSWORDS_URL !== undefined,
+    file: v.BREACHED_PASSWORDS_FILE === undefined ? null : resolve(v.BREACHED_PASSWORDS_FILE),
+  },
 });
 
 /**
@@ -223,17 +229,12 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env) {
     /** Milliseconds for which a stopping process still answers requests while /readyz says 503, so that its load balancer takes it out. */
     shutdownDelayMs: v.SHUTDOWN_DELAY_MS,
     allowPrivateNetwork: v.ALLOW_PRIVATE_NETWORK ?? loopback,
-    /** Where new passwords are looked for: a service to whose `url` five digits are added, a file; null: not there. */
-    breachedPasswords: {
-      url: v.BREACHED_PASSWORDS_URL === 'off' ? null : (v.BREACHED_PASSWORDS_URL ?? (loopback ? null : publicRangeUrl)),
-      /** Whether the operator named the service, which may then be in the private network. */
-      ownUrl: v.BREACHED_PASSWORDS_URL !== undefined,
-      file: v.BREACHED_PASSWORDS_FILE === undefined ? null : resolve(v.BREACHED_PASSWORDS_FILE),
-    },
+    ...passwordsOf(v, loopback),
     webhook: { retryBaseMs: v.WEBHOOK_RETRY_BASE_MS, retryFactor: v.WEBHOOK_RETRY_FACTOR, timeoutMs: v.WEBHOOK_TIMEOUT_MS },
     logLevel: v.LOG_LEVEL,
     logFormat: v.LOG_FORMAT ?? (process.stdout.isTTY ? ('pretty' as const) : ('json' as const)),
-    ...daysOf(v),
+    eventDays: v.EVENT_DAYS,
+    securityEventDays: v.SECURITY_EVENT_DAYS,
     metricsToken: v.METRICS_TOKEN ?? null,
     /** The URI that /.well-known/security.txt names; null: there is no such file. */
     securityContact: v.SECURITY_CONTACT ?? null,

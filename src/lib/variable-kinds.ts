@@ -20,6 +20,22 @@ export const rateLimit = (fallback: string) =>
       return { limit, windowSeconds };
     });
 
+/** `19456/2`: KiB of memory and passes of argon2id; no cheaper than OWASP's cheapest choice, no dearer than what is taken of other systems. */
+export const passwordCost = (fallback: string) =>
+  z
+    .string()
+    .regex(/^[1-9]\d{3,5}\/[1-9]\d?$/, 'must look like 19456/2 (KiB/passes)')
+    .default(fallback)
+    .transform((text) => {
+      const [memoryCost = 0, timeCost = 0] = text.split('/').map(Number);
+      return { memoryCost, timeCost };
+    })
+    .refine(({ memoryCost, timeCost }) => memoryCost >= 7168 && memoryCost * timeCost >= 35_840, 'must cost as much as 7168/5 at least')
+    .refine(
+      ({ memoryCost, timeCost }) => memoryCost <= 262_144 && timeCost <= 16 && memoryCost * timeCost <= 622_592,
+      'must cost as much as 262144/2 at most',
+    );
+
 export const origin = z.string().refine((text) => {
   const url = URL.canParse(text) ? new URL(text) : null;
   return url !== null && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '');

@@ -84,7 +84,7 @@ export async function openInstallation(
     variables: { problems, nearby },
     clock: createAdjustableClock(),
     fetch,
-    passwords: createPasswordHasher(),
+    passwords: createPasswordHasher({ cost: config.passwordCost }),
     database,
     ...surroundings,
   };

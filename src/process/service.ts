@@ -93,7 +93,9 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
     },
     crypto: {
       sealer: createSealer(storage.secretKey, config.secretKeyPrevious),
-      passwords: overrides.passwords ?? createPasswordHasher({ concurrency: hashesAtOnce(config.webConcurrency), tracer }),
+      passwords:
+        overrides.passwords ??
+        createPasswordHasher({ cost: config.passwordCost, concurrency: hashesAtOnce(config.webConcurrency), tracer }),
       breachedPasswords,
       newKeyPair: overrides.newKeyPair ?? newKeyPair,
       signing: createDrainRate(),

@@ -160,6 +160,26 @@ test('a hash of other parameters is replaced at the next sign-in, and only by a 
   expect((await login(user.email, password)).status).toBe(200);
 });
 
+test('new hashes cost what PASSWORD_HASH says, and others get that at a sign-in', async () => {
+  const dear = await startTestService({ PASSWORD_HASH: '12288/3' });
+  try {
+    const ctx = await dear.context();
+    const earlier = await addUser(ctx, { password_hash: await createPasswordHasher().hash(password) });
+    const hashOf = async () => (await findUser(ctx.scope, earlier.id))?.password_hash;
+    expect((await new Browser(dear.url).login(earlier.email, 'not the password')).status).toBe(401);
+    expect(await hashOf()).toBe(earlier.password_hash);
+    expect((await new Browser(dear.url).login(earlier.email, password)).status).toBe(303);
+    expect(await hashOf()).toMatch(/^\$argon2id\$v=19\$m=12288,t=3,p=1\$/);
+    expect((await new Browser(dear.url).login(earlier.email, password)).status).toBe(303);
+    expect((await new Browser(dear.url).login(earlier.email, 'not the password')).status).toBe(401);
+    const { isOwn } = dear.deps.crypto.passwords;
+    const hashes = [earlier.password_hash, await hashOf(), (await hashOf())?.replace('t=3', 't=4')];
+    expect(hashes.map((hash) => isOwn(hash ?? ''))).toEqual([true, true, false]);
+  } finally {
+    await dear.stop();
+  }
+});
+
 test('the database knows what hashes of each format cost, and their shape, as the process does', async () => {
   const { scope } = await service.context();
   const hashes = formatSamples.map(({ hash }) => hash);

@@ -81,7 +81,7 @@ export async function freePort(): Promise<number> {
 export const cheapPasswords = (tracer: Tracer | null = null) => createPasswordHasher({ cost: { memoryCost: 8, timeCost: 1 }, tracer });
 
 /**
- * Starts a service with the settings of a fresh installation (rate limits off unless asked for, nobody outside asked about passwords, which are hashed cheaply, key pairs
+ * Starts a service with the settings of a fresh installation (rate limits off unless asked for, nobody outside asked about passwords, which are hashed cheaply without PASSWORD_HASH, key pairs
  * from the worker's stock) on a database of its own, or on the given one (a second replica). What goes by the clock beside the requests (expiry, rotation, checks,
  * reports) runs with `upkeep`, and on a given database.
  */
@@ -105,7 +105,7 @@ export async function startTestService(
     clock,
     metrics,
     tracer,
-    passwords: cheapPasswords(tracer),
+    ...(!('PASSWORD_HASH' in environment) && { passwords: cheapPasswords(tracer) }),
     ...(own && { newKeyPair: keyPairsInTurn() }),
     ...options.overrides,
   });

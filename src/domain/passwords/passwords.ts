@@ -26,9 +26,6 @@ const decoyOf = (kind: string) => readHash(`${kind}${'A'.repeat(22)}$${'A'.repea
 /** What hashes of Firebase are computed with where their own key is gone, or there is none: as long as theirs. */
 const decoyKey: FirebaseKey = { signer_key: Buffer.alloc(64).toString('base64'), salt_separator: 'Bw==' };
 
-/** Whether a hash was made here, when somebody chose the password or signed in with it, rather than imported. */
-export const ownKind = (phc: string): boolean => phc.startsWith(kindAt(ownCost));
-
 /** The text that is hashed: exactly what was typed, in NFC (RFC 8265 section 4.2.2), so that two keyboards give one password. */
 const typed = (password: string) => Buffer.from(password.normalize('NFC'), 'utf8');
 
@@ -85,7 +82,7 @@ const ownTurn: HashingTurn = { environment_id: '', priority: 'stranger' };
  * Hashes and checks passwords. Hashing takes a processor for some 25 ms on the few threads that signing needs too, so only
  * `concurrency` (default: {@link hashesAtOnce}) run at once, environments that wait share the time, and at most `queueMax` (default 200) of each priority
  * wait in each, for `maxWaitMs` (default 5 s) at most, or until the caller's deadline. Whoever sets a password has proven something before, and goes
- * before strangers. `cost` and `pause` are for tests: nothing else hashes for less.
+ * before strangers. `cost` is what the operator chose (PASSWORD_HASH); `pause` is for tests.
  * @throws {OverloadedError} from every function that hashes, when its turn doesn't come in time
  */
 export function createPasswordHasher({
@@ -164,6 +161,9 @@ export function createPasswordHasher({
       const left = Math.min(until - performance.now(), deadline.left());
       if (left > 0) await pause(left);
     },
+
+    /** Whether a hash was made here, when somebody chose the password or signed in with it, rather than imported. */
+    isOwn: (phc: string): boolean => [cost, ownCost].some((one) => phc.startsWith(kindAt(one))),
 
     /** True when a right password should be hashed anew: other parameters, another argon2 variant, bcrypt. */
     needsRehash(phc: string): boolean {

@@ -7,7 +7,6 @@ import { linkIdentity, linkToAccount } from '../../domain/connections/identities
 import { savepoint } from '../../domain/context.js';
 import { managingOrganization } from '../../domain/organizations/domains.js';
 import { noOrigin } from '../../domain/origin.js';
-import { ownKind } from '../../domain/passwords/passwords.js';
 import { reachOfRoles, reachOfUser } from '../../domain/reach/reach-of.js';
 import { holdsEverything, noReach, requireReach } from '../../domain/reach/reach.js';
 import { Refusal } from '../../domain/refusal.js';
@@ -149,7 +148,8 @@ class Batch {
     const shown = attributesOf(this.call, users, user as unknown as ResourceRow);
     // Who has signed in here, or whose password was set or ended here, keeps what they have: it may not be the old system's person (specification 4.5.6).
     const untouched =
-      user.login_count === 0 && (user.password_hash === null ? user.password_changed_at === null : !ownKind(user.password_hash));
+      user.login_count === 0 &&
+      (user.password_hash === null ? user.password_changed_at === null : !this.call.ctx.crypto.passwords.isOwn(user.password_hash));
     const differs = ([name, value]: [string, unknown]) =>
       name !== 'email' && !isDeepStrictEqual(shown[name], value) && (name !== 'pending_migration' || value !== true || untouched);
     const attributes = Object.fromEntries(Object.entries(row.input).filter(differs));
