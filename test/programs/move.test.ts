@@ -83,6 +83,29 @@ describe('a move', () => {
     expect([back.code, back.stderr]).toEqual([1, expect.stringContaining('served there already')]);
   });
 
+  test('leads back, where what is left of it gives way to what it has become (specification 24.3.8)', async () => {
+    const west = await startCell('west', north.service.secretKey);
+    try {
+      const { environment } = await inhabited('returning');
+      expect((await move('returning', north, west)).code).toBe(0);
+      const there = await west.service.contextOf(environment.id);
+      const user = await addUser(there);
+      await there.db.knex('clients').where({ environment_id: environment.id, is_system: false }).delete();
+      const rows = await digests(west, environment.id);
+      const { code, stderr } = await move('returning', west, north);
+      expect([code, stderr]).toEqual([0, '']);
+      await expect.poll(async () => [await statusAt(north, 'returning'), await statusAt(west, 'returning')]).toEqual([200, 503]);
+      const knex = north.service.deps.db.knex;
+      expect(await knex('users').where({ environment_id: environment.id, id: user.id })).toHaveLength(1);
+      expect(await knex('clients').where({ environment_id: environment.id, is_system: false })).toEqual([]);
+      const ofUsers = (found: typeof rows) => found.find(({ name }) => name === 'users');
+      expect(ofUsers(await digests(north, environment.id))).toEqual(ofUsers(rows));
+      await emitRoles(await north.service.contextOf(environment.id), 1);
+    } finally {
+      await west.stop();
+    }
+  });
+
   test('is refused for the default environment, a taken name, and one whose key is another, and changes nothing', async () => {
     await addEnvironment(north.service.deps, 'taken');
     await addEnvironment(south.service.deps, 'taken');
