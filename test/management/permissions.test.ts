@@ -352,3 +352,17 @@ test.each(filtersElsewhere)('%s tells nothing of what its caller may not read (a
   expect([refused.status, firstError(refused)]).toMatchObject([403, { code: 'insufficient_scope', meta: { required: [other] } }]);
   expect((await (await machine(own, other)).caller.get(`/${path}`)).status).toBe(200);
 });
+
+test('the addresses of relationships name no records that their caller may not read (attack 68.1935)', async () => {
+  const { user, role } = await person('users:read');
+  for (const [path, own, other] of [
+    [`users/${user['id']}/relationships/roles`, 'users:read', 'roles:read'],
+    [`users/${user['id']}/relationships/sessions`, 'users:read', 'sessions:read'],
+    [`roles/${role['id']}/relationships/permissions`, 'roles:read', 'permissions:read'],
+  ] as const) {
+    const refused = await (await machine(own)).caller.get(`/${path}`);
+    expect([refused.status, firstError(refused).meta?.required]).toEqual([403, [own, other]]);
+    const { status, body } = await (await machine(own, other)).caller.get(`/${path}`);
+    expect([status, body['data'].length]).toEqual([200, 1]);
+  }
+});
