@@ -103,10 +103,11 @@ export const searchFilter = (searched: readonly string[] | Searched, what: strin
     searches(Array.isArray(searched) ? `lower(' ' || ${searched.join(` || ' ' || `)})` : (searched as Searched), values[0] as string),
 });
 
-/** `filter[name]=id`: linked to one of them. */
-export const linked = (link: LinkTable, description: string): Filter => ({
+/** `filter[name]=id`: linked to one of them. `needs`: to read what the answer tells of. */
+export const linked = (link: LinkTable, description: string, ...needs: readonly string[]): Filter => ({
   description,
   schema: z.uuid(),
+  needs: () => needs,
   condition: (_ctx, values) => linkedTo(link, values as string[]),
 });
 

@@ -194,10 +194,12 @@ export async function readLinkage(
   request: ReadRequest,
 ): Promise<Composed<Identifier | null | readonly Identifier[]>> {
   const target = targetOf(call.registry, relationship);
-  await authorizeRead(call, resource, id);
-  if (relationship.kind === 'many') requireFollowed(call, target);
+  const isList = relationship.kind === 'many';
+  // What a list of them tells takes the permission to read them; the one is a column of the record.
+  await authorizeRead(call, resource, id, ...(isList ? permissionsToFollow(call, relationship, target) : []));
+  if (isList) requireFollowed(call, target);
   const listName = listNameOf(resource, id, name);
-  const rules = { resource: target, list: relationship.kind === 'many', linkage: true };
+  const rules = { resource: target, list: isList, linkage: true };
   const query = readQuery(call, request.parameters(), rules, listName);
   const row = await requireRow(call, resource, id);
   const related = `${selfLink(call, resource, id)}/${name}`;

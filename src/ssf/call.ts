@@ -49,8 +49,8 @@ export const answer =
   };
 
 /** The client's stream of the id. @throws {OAuthError} 404, another client's too */
-export async function requireStream({ ctx, client }: SsfCall, id: string): Promise<SignalStreamRow> {
-  const row = await findSignalStream(ctx.scope, client.id, id);
+export async function requireStream({ ctx, client }: Pick<SsfCall, 'ctx' | 'client'>, id: string, lock = false): Promise<SignalStreamRow> {
+  const row = await findSignalStream(ctx.scope, client.id, id, lock);
   if (!row) throw new OAuthError(404, 'not_found', 'there is no such stream of this client');
   return row;
 }

@@ -110,10 +110,16 @@ export const writeStream =
     return { status: 200, body: streamDocument(changed) };
   };
 
-export async function deleteStream(call: SsfCall): Promise<SsfReply> {
-  const row = await askedStream(call);
+/** The stream, which stays as it is until the transaction ends. @throws {OAuthError} 403, 404 */
+async function holdStream(ctx: Context, { client }: SsfCall, id: string): Promise<SignalStreamRow> {
+  const row = await requireStream({ ctx, client }, id, true);
   requireOwnWill(row);
-  await transaction(call.ctx, (tx) => removeSignalStream(tx.scope, row.id));
+  return row;
+}
+
+export async function deleteStream(call: SsfCall): Promise<SsfReply> {
+  const { id } = await askedStream(call);
+  await transaction(call.ctx, async (tx) => removeSignalStream(tx.scope, (await holdStream(tx, call, id)).id));
   return { status: 204 };
 }
 
@@ -130,10 +136,10 @@ export async function readStatus(call: SsfCall): Promise<SsfReply> {
 /** @throws {OAuthError} 403 where an administrator paused it */
 export async function writeStatus(call: SsfCall): Promise<SsfReply> {
   const { stream_id, status, reason } = await readReceiverJson(call.req, call.res, statusBody);
-  const row = await requireStream(call, stream_id);
-  requireOwnWill(row);
   const paused_by = status === 'paused' ? 'receiver' : null;
-  const changed = await transaction(call.ctx, (tx) => setSignalStatus(tx, row, { status, paused_by, status_reason: reason ?? null }));
+  const changed = await transaction(call.ctx, async (tx) =>
+    setSignalStatus(tx, await holdStream(tx, call, stream_id), { status, paused_by, status_reason: reason ?? null }),
+  );
   if (!changed) throw gone();
   return { status: 200, body: statusDocument(changed) };
 }

@@ -86,6 +86,22 @@ test('another person’s, and what an administrator blocked, is not theirs to ch
   expect((await post(`/account/applications/${agent.id}/unblock`)).status).toBe(404);
 });
 
+test.each(['block', 'unblock'])('what an administrator blocks meanwhile is not theirs to %s (attack 68.1937)', async (verb) => {
+  const pair = { user_id: user.id, client_id: agent.id };
+  await allow(agent);
+  const _csrf = csrfOf(await page());
+  if (verb === 'unblock') await transaction(ctx, (tx) => blockClient(tx, pair, 'person'));
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%authorizations%'`;
+  const asked = await transaction(ctx, async (tx) => {
+    await blockClient(tx, pair, 'administrator');
+    const answer = browser.post(`/account/applications/${agent.id}/${verb}`, { _csrf });
+    await expect.poll(async () => (await ctx.db.knex.raw(waiting)).rows.length, { timeout: 30_000 }).toBe(1);
+    return { answer };
+  });
+  await asked.answer;
+  expect(await findAuthorization(ctx.scope, pair)).toMatchObject({ blocked_by: 'administrator' });
+});
+
 test('all agents end by one POST, and nothing else does', async () => {
   const second = await addClient(ctx, { name: 'Second', is_agent: true, grant_types });
   await allow(agent);

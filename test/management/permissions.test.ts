@@ -340,3 +340,29 @@ test('a denied request is audited under the name that the operation has when it 
 test('every exchange of this file is as the OpenAPI document says', async () => {
   expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
 });
+
+const filtersElsewhere: readonly (readonly [path: string, own: string, other: string])[] = [
+  [`users?filter[role]=${unknownId}`, 'users:read', 'roles:read'],
+  [`organization_memberships?filter[role]=${unknownId}`, 'organization_memberships:read', 'roles:read'],
+  [`clients?filter[connection]=${unknownId}`, 'clients:read', 'connections:read'],
+  ['organizations?filter[domain]=acme.example', 'organizations:read', 'organization_domains:read'],
+];
+test.each(filtersElsewhere)('%s tells nothing of what its caller may not read (attack 68.1932)', async (path, own, other) => {
+  const refused = await (await machine(own)).caller.get(`/${path}`);
+  expect([refused.status, firstError(refused)]).toMatchObject([403, { code: 'insufficient_scope', meta: { required: [other] } }]);
+  expect((await (await machine(own, other)).caller.get(`/${path}`)).status).toBe(200);
+});
+
+test('the addresses of relationships name no records that their caller may not read (attack 68.1935)', async () => {
+  const { user, role } = await person('users:read');
+  for (const [path, own, other] of [
+    [`users/${user['id']}/relationships/roles`, 'users:read', 'roles:read'],
+    [`users/${user['id']}/relationships/sessions`, 'users:read', 'sessions:read'],
+    [`roles/${role['id']}/relationships/permissions`, 'roles:read', 'permissions:read'],
+  ] as const) {
+    const refused = await (await machine(own)).caller.get(`/${path}`);
+    expect([refused.status, firstError(refused).meta?.required]).toEqual([403, [own, other]]);
+    const { status, body } = await (await machine(own, other)).caller.get(`/${path}`);
+    expect([status, body['data'].length]).toEqual([200, 1]);
+  }
+});

@@ -1,8 +1,10 @@
 // Who may register clients, what they get, and when they go (RFC 7591).
 import { beforeEach, describe, expect, test } from 'vitest';
 import { transaction } from '../../src/domain/context.js';
+import { changeClient } from '../../src/domain/clients/registration.js';
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import { unusedClientPass } from '../../src/jobs/unused-clients.js';
+import type { ClientInput } from '../../src/domain/clients/rules.js';
 import type { EnvironmentRow } from '../../src/db/tables/environments.js';
 import type { ClientRow } from '../../src/db/tables/clients.js';
 import { addClient, addResource, addUser } from '../support/data.js';
@@ -34,6 +36,31 @@ async function token(attributes: object = {}): Promise<string> {
   expect(status).toBe(201);
   return body['data'].attributes.token as string;
 }
+
+test('a client that replaces its metadata while an administrator narrows or disables it keeps neither out (attack 68.1933)', async () => {
+  const { knex } = service.deps.db;
+  const ctx = await service.context();
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%"clients"%'`;
+  for (const [narrow, status] of [
+    [{ require_pkce: true, grant_types: ['authorization_code'], scopes: ['openid'] }, 200],
+    [{ status: 'disabled' }, 401],
+  ] as const) {
+    const grant_types = ['authorization_code', 'refresh_token'];
+    const registered = await register({ redirect_uris, grant_types, scope: 'openid email' });
+    const { registration_client_uri, registration_access_token, client_id } = registered.body as Record<string, string>;
+    const replacing = await transaction(ctx, async (tx) => {
+      await changeClient(tx, await rowOf(registered), { ...narrow } as ClientInput);
+      const headers = { 'content-type': 'application/json', authorization: `Bearer ${registration_access_token}` };
+      const body = JSON.stringify({ client_id, redirect_uris, grant_types, scope: 'openid email', client_name: 'Mine' });
+      const answer = fetch(new URL(registration_client_uri ?? ''), { method: 'PUT', headers, body });
+      await expect.poll(async () => (await knex.raw(waiting)).rows.length, { timeout: 30_000 }).toBe(1);
+      return { answer };
+    });
+    expect((await replacing.answer).status).toBe(status);
+    expect(await rowOf(registered)).toMatchObject(narrow);
+    expect((await rowOf(registered)).name === 'Mine').toBe(status === 200);
+  }
+});
 
 test('an administrator narrows a client that registered itself: its registration token gives none of it back (attacks 30.1096 and 63.1865)', async () => {
   const initial_token = await token({ grant_types: ['authorization_code', 'refresh_token', 'client_credentials'] });

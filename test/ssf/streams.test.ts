@@ -241,6 +241,27 @@ describe('a stream', () => {
     expect(await ctx.db.knex('signal_streams').where({ client_id: stopped.client.id }).pluck('id')).toEqual([stream_id]);
   });
 
+  test('that an administrator pauses meanwhile stays so, and there (specification 20.3.5, attack 68.1936)', async () => {
+    const stopped = await addSignalReceiver(service, await service.context());
+    const { knex } = ctx.db;
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%"signal_streams"%'`;
+    const stream_id = await stopped.stream();
+    for (const ask of [
+      () => stopped.call('POST', '/ssf/status', { stream_id, status: 'enabled' }),
+      () => stopped.call('DELETE', `/ssf/streams?stream_id=${stream_id}`),
+    ]) {
+      const asked = await knex.transaction(async (other) => {
+        await other('signal_streams').where({ id: stream_id }).update({ status: 'paused', paused_by: 'administrator' });
+        const answer = ask();
+        await expect.poll(async () => (await knex.raw(waiting)).rows.length, { timeout: 30_000 }).toBe(1);
+        return { answer };
+      });
+      expect((await asked.answer).status).toBe(403);
+      expect(await knex('signal_streams').where({ id: stream_id }).first()).toMatchObject({ status: 'paused', paused_by: 'administrator' });
+      await knex('signal_streams').where({ id: stream_id }).update({ status: 'enabled', paused_by: null });
+    }
+  });
+
   test('takes up no event beside one that an administrator has paused (specification 20.3.5, attack 67.1910)', async () => {
     const stopped = await addSignalReceiver(service, await service.context());
     const paused = await stopped.stream();

@@ -226,6 +226,7 @@ describe('signatures', () => {
 
 describe('what it says', () => {
   const at = (seconds: number) => new Date(ctx.clock.now().getTime() + seconds * 1000);
+  const persistent = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent';
   const said: Readonly<Record<string, [string, () => Partial<Told>]>> = {
     'another audience (attack 44.1372)': ['saml_wrong_audience', () => ({ audience: 'https://other.example' })],
     'another recipient (attack 44.1373)': ['saml_wrong_audience', () => ({ recipient: 'https://other.example/acs' })],
@@ -248,6 +249,14 @@ describe('what it says', () => {
     'somebody by a name for this once (specification 16.7.3)': [
       'saml_no_identity',
       () => ({ format: 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient' }),
+    ],
+    'nobody, beside an attribute of its name (attack 68.1934)': [
+      'saml_no_identity',
+      () => ({ name_id: null, attributes: { name_id: 'ada' } }),
+    ],
+    'an address by an attribute of the NameID’s name (attack 68.1934)': [
+      'sso_email_missing',
+      () => ({ name_id: 'mallory', format: persistent, attributes: { name_id_email: 'ada@corp.example' } }),
     ],
     'an address elsewhere (specification 16.4.1)': [
       'sso_domain_not_allowed',

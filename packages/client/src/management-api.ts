@@ -19721,7 +19721,7 @@ export interface operations {
                 "filter[two_step_enabled]"?: ("true" | "false")[];
                 /** @description Has an active authenticator of one of these kinds. Several mean any of them. */
                 "filter[authenticator]"?: ("passkey" | "totp" | "recovery_codes")[];
-                /** @description Holds one of these roles (ids). Several mean any of them. */
+                /** @description Holds one of these roles (ids). Takes `roles:read` too. Several mean any of them. */
                 "filter[role]"?: string[];
                 /** @description Signs in through one of these connections (ids). Several mean any of them. */
                 "filter[connection]"?: string[];
@@ -25924,7 +25924,7 @@ export interface operations {
                 "filter[two_step_enabled]"?: ("true" | "false")[];
                 /** @description Has an active authenticator of one of these kinds. Several mean any of them. */
                 "filter[authenticator]"?: ("passkey" | "totp" | "recovery_codes")[];
-                /** @description Holds one of these roles (ids). Several mean any of them. */
+                /** @description Holds one of these roles (ids). Takes `roles:read` too. Several mean any of them. */
                 "filter[role]"?: string[];
                 /** @description Signs in through one of these connections (ids). Several mean any of them. */
                 "filter[connection]"?: string[];
@@ -26900,7 +26900,7 @@ export interface operations {
                 "filter[is_agent]"?: ("true" | "false")[];
                 /** @description Whether it skips the consent page. Several mean any of them. */
                 "filter[first_party]"?: ("true" | "false")[];
-                /** @description Was given one of these connections (ids). Several mean any of them. */
+                /** @description Was given one of these connections (ids). Takes `connections:read` too. Several mean any of them. */
                 "filter[connection]"?: string[];
                 /** @description Name or client_id holds each of these words, in any case; words of one or two characters are what a word begins with. Or the whole id. */
                 "filter[search]"?: string;
@@ -34125,7 +34125,7 @@ export interface operations {
                 "filter[external_id]"?: string[];
                 /** @description Enabled or disabled. Several mean any of them. */
                 "filter[status]"?: ("enabled" | "disabled")[];
-                /** @description Has this domain, verified or not. Several mean any of them. */
+                /** @description Has this domain, verified or not. Takes `organization_domains:read` too. Several mean any of them. */
                 "filter[domain]"?: string[];
                 /** @description Display name, name or external id holds each of these words, in any case; words of one or two characters are what a word begins with. Or the whole id. */
                 "filter[search]"?: string;
@@ -34632,7 +34632,7 @@ export interface operations {
                 "filter[organization]"?: string[];
                 /** @description Of one of these users (ids). Several mean any of them. */
                 "filter[user]"?: string[];
-                /** @description Has one of these roles (ids), not by a group. Several mean any of them. */
+                /** @description Has one of these roles (ids), not by a group. Takes `roles:read` too. Several mean any of them. */
                 "filter[role]"?: string[];
                 /** @description Active or suspended. Several mean any of them. */
                 "filter[status]"?: ("active" | "suspended")[];
@@ -35133,7 +35133,7 @@ export interface operations {
                 "filter[organization]"?: string[];
                 /** @description Of one of these users (ids). Several mean any of them. */
                 "filter[user]"?: string[];
-                /** @description Has one of these roles (ids), not by a group. Several mean any of them. */
+                /** @description Has one of these roles (ids), not by a group. Takes `roles:read` too. Several mean any of them. */
                 "filter[role]"?: string[];
                 /** @description Active or suspended. Several mean any of them. */
                 "filter[status]"?: ("active" | "suspended")[];
@@ -39944,7 +39944,7 @@ export interface operations {
                 "filter[is_agent]"?: ("true" | "false")[];
                 /** @description Whether it skips the consent page. Several mean any of them. */
                 "filter[first_party]"?: ("true" | "false")[];
-                /** @description Was given one of these connections (ids). Several mean any of them. */
+                /** @description Was given one of these connections (ids). Takes `connections:read` too. Several mean any of them. */
                 "filter[connection]"?: string[];
                 /** @description Name or client_id holds each of these words, in any case; words of one or two characters are what a word begins with. Or the whole id. */
                 "filter[search]"?: string;

@@ -57,8 +57,10 @@ export const visibleAuthorizations = ({ knex, environment_id }: Scope): Knex.Que
     ]) as unknown as string,
   ) as unknown as Knex.QueryBuilder;
 
-export async function findAuthorization(scope: Scope, { user_id, client_id }: Pair): Promise<AuthorizationRow | null> {
-  return (await table<AuthorizationRow>(scope, 'authorizations').where({ user_id, client_id }).first()) ?? null;
+/** @param lock nobody else changes it until the transaction ends */
+export async function findAuthorization(scope: Scope, { user_id, client_id }: Pair, lock = false): Promise<AuthorizationRow | null> {
+  const query = table<AuthorizationRow>(scope, 'authorizations').where({ user_id, client_id }).first();
+  return (await (lock ? query.forUpdate() : query)) ?? null;
 }
 
 /** An authorization with what is shown of its client. */

@@ -140,9 +140,9 @@ export type ClientRow = BackchannelColumns &
     updated_at: Date;
   };
 
-export async function findClient(scope: Scope, id: string): Promise<ClientRow | null> {
-  return (await table<ClientRow>(scope, 'clients').where({ id }).first()) ?? null;
-}
+/** @param options `lock`: nobody else changes it until the transaction ends */
+export const findClient = async (scope: Scope, id: string, options: { lock?: boolean } = {}): Promise<ClientRow | null> =>
+  (await table<ClientRow>(scope, 'clients').where({ id }).modify((query) => void (options.lock && query.forUpdate())).first()) ?? null; // prettier-ignore
 
 /** A list for a `jsonb` column goes as text: the driver takes an array for one of PostgreSQL's. */
 export const withJsonMappings = <Row extends { claim_mappings: ClaimMapping[] }>(row: Partial<Row>): Partial<Row> =>

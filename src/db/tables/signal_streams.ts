@@ -61,9 +61,10 @@ export async function listSignalStreams(scope: Scope, client_id: string): Promis
     .orderBy('id') as unknown as Promise<SignalStreamRow[]>;
 }
 
-/** The client's own stream of the id; null when it is another's. */
-export async function findSignalStream(scope: Scope, client_id: string, id: string): Promise<SignalStreamRow | null> {
-  return (await table<SignalStreamRow>(scope, 'signal_streams').where({ client_id, id }).first()) ?? null;
+/** The client's own stream of the id; null when it is another's. With `lock` nobody else changes it until the transaction ends. */
+export async function findSignalStream(scope: Scope, client_id: string, id: string, lock = false): Promise<SignalStreamRow | null> {
+  const query = table<SignalStreamRow>(scope, 'signal_streams').where({ client_id, id }).first();
+  return (await (lock ? query.forUpdate() : query)) ?? null;
 }
 
 /** Changes a stream, which is then tried at once. */

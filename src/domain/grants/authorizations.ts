@@ -66,7 +66,7 @@ export async function blockClient(
   by: (typeof blockers)[number],
   origin?: Origin,
 ): Promise<AuthorizationRow | null> {
-  const found = await findAuthorization(tx.scope, pair);
+  const found = await findAuthorization(tx.scope, pair, true);
   // Who is blocked by an administrator isn't the person's to block, and so to let in again.
   if (!found || (found.blocked_by === 'administrator' && by === 'person')) return found;
   const at = tx.clock.now();
@@ -86,7 +86,7 @@ export async function unblockClient(
   by: (typeof blockers)[number],
   origin?: Origin,
 ): Promise<AuthorizationRow | null> {
-  const found = await findAuthorization(tx.scope, pair);
+  const found = await findAuthorization(tx.scope, pair, true);
   if (!found || found.blocked_at === null || (found.blocked_by === 'administrator' && by === 'person')) return null;
   await endActing(tx.scope, pair, tx.clock.now(), grantRevocationEnd(tx));
   await endApprovals(tx.scope, pair, tx.clock.now());

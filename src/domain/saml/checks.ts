@@ -189,11 +189,18 @@ export function checkStatement(
   const [reference] = context ? childrenOf(context, 'assertion', 'AuthnContextClassRef') : [];
   const attributes = attributesOf(assertion);
   const tookSeveral = [attributes[methodsClaim]].flat().includes(multipleMethods);
-  // Whatever the provider calls its attributes: these three are not theirs to say.
-  const { acr: _acr, amr: _amr, auth_time: _time, ...claims } = { ...attributes, ...identityOf(subject) };
+  // Whatever the provider calls its attributes: these are not theirs to say.
+  const { acr: _acr, amr: _amr, auth_time: _time, name_id: _id, name_id_email: _email, ...claims } = attributes;
   const acr = reference ? textIn(reference) : null;
   const signed = { ...(acr !== null && { acr }), ...(tookSeveral && { amr: ['mfa'] }), auth_time: Math.floor(auth_time.getTime() / 1000) };
-  return { id: assertion.attributes.get('ID') ?? '', expires_at, claims: named({ ...claims, ...signed }), acr, auth_time, session_until };
+  return {
+    id: assertion.attributes.get('ID') ?? '',
+    expires_at,
+    claims: named({ ...claims, ...identityOf(subject), ...signed }),
+    acr,
+    auth_time,
+    session_until,
+  };
 }
 
 /** A little longer than the assertion is good: so long its ID is known. */

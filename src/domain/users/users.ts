@@ -1,5 +1,5 @@
 import { addUserRoles, listRoleIdsOfUser, listRoleNamesOfUser, removeUserRoles, touchRecord, type RoleRow } from '../../db/tables/roles.js';
-import { voidPasswordResets } from '../../db/tables/passcodes.js';
+import { voidPasscodes, voidPasswordResets } from '../../db/tables/passcodes.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
 import { insertUser, insertUsersIfNew, updateUser, type UserChanges, type UserRow } from '../../db/tables/users.js';
 import { normalizeEmail } from '../../lib/email-address.js';
@@ -23,6 +23,7 @@ import { requireStorableHash } from './imported-hashes.js';
 import { passwordProblems, type PasswordProblem } from '../passwords/passwords.js';
 import { noOrigin } from '../origin.js';
 import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
+import { endSignIns } from '../sessions/half-sign-ins.js';
 import { endSessions } from '../sessions/sessions.js';
 import { endTrust } from '../sessions/trust.js';
 import { grantRevocationEnd } from '../tokens/revoke.js';
@@ -166,7 +167,8 @@ export async function createUsers(tx: Context, actor: Actor, people: readonly Ne
 
 /**
  * Changes a user for an administrator, and tells the person by mail of another password or address. A new password ends the sessions and is announced as
- * `user.password_reset`; everything else as `user.updated`. `email_verified` is the first proof of the address, where nobody gave one before.
+ * `user.password_reset`; everything else as `user.updated`. `email_verified` is the first proof of the address, where nobody gave one before; with another
+ * address open codes and half sign-ins end.
  * @throws {Refusal} 409, 422
  */
 export async function changeUser(tx: Context, actor: Actor, user: UserRow, input: UserInput, hash: string | undefined): Promise<UserRow> {
@@ -180,6 +182,11 @@ export async function changeUser(tx: Context, actor: Actor, user: UserRow, input
     email_verified ? proveAddress(tx, user, proof, changes) : updateUser(tx.scope, user.id, changes),
   );
   if (!changed) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such user.' });
+  // Whoever reads the mailbox of before had its codes, and may have begun with one.
+  if (changed.email_key !== user.email_key) {
+    await voidPasscodes(tx.scope, user.id, now);
+    await endSignIns(tx, user.id);
+  }
   if (hash !== undefined) {
     await endSessions(tx, { user_id: user.id }, 'password_reset');
     await endTrust(tx, user.id);

@@ -40,11 +40,12 @@ export function listedIn(document: ResourceRow): Listed[] {
   });
 }
 
-/** The kinds of record that a document describes, or may delete. */
+/** The kinds of record that a document describes, or may delete, and organizations where a connection names one: whether there is one of the name is told. */
 export function kindsIn(document: ResourceRow): Set<Kind> {
   return new Set([
     ...(isObject(own(document, 'environment')) ? [documentKinds.environment] : []),
     ...listedIn(document).map(({ kind }) => kind),
+    ...(objectsIn(own(document, 'connections')).some(([one]) => textIn(one, 'organization') !== null) ? [documentKinds.organization] : []),
   ]);
 }
 

@@ -174,7 +174,7 @@ function relatedItem(
 function linkageItem(registry: ResourceRegistry, resource: Resource, name: string, one: Relationship): ZodOpenApiPathItemObject {
   const item: ZodOpenApiPathItemObject = {
     get: operation(resource, `get_${resource.type}_${name}_linkage`, `${one.description} Ids alone.`, {
-      permissions: [permissionFor(resource, 'read')],
+      permissions: [permissionFor(resource, 'read'), ...(one.kind === 'many' ? [permissionFor(targetOf(registry, one), 'read')] : [])],
       ...(one.kind === 'many' && { query: linkageParameters }),
       header: headerParameters.read,
       answer: { '200': documentResponse('Linkage.', linkageDocument(registry, one)) },

@@ -139,7 +139,8 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
     first_party: flagFilter('first_party', 'Whether it skips the consent page.'),
     connection: linked(
       { table: 'client_connections', near: 'client_id', far: 'connection_id' },
-      'Was given one of these connections (ids).',
+      'Was given one of these connections (ids). Takes `connections:read` too.',
+      'connections:read',
     ),
     search: searchFilter(['clients.name', 'clients.id'], 'Name or client_id'),
     created_at: timeRange('created_at', 'When it was registered.'),

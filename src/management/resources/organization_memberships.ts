@@ -42,7 +42,8 @@ export const organization_memberships = resource<MembershipRow>({
     user: equalTo('user_id', uuid, 'Of one of these users (ids).'),
     role: linked(
       { table: 'organization_membership_roles', near: 'membership_id', far: 'role_id' },
-      'Has one of these roles (ids), not by a group.',
+      'Has one of these roles (ids), not by a group. Takes `roles:read` too.',
+      'roles:read',
     ),
     status: equalTo('status', z.enum(membershipStatuses), 'Active or suspended.'),
     source: equalTo('source', z.enum(membershipSources), 'What made the user a member.'),

@@ -90,8 +90,9 @@ export const organizations = resource<OrganizationRow, OrganizationInput, Organi
     external_id: byIndex(equalTo('external_id', boundedText(255), 'The id in another system.')),
     status: equalTo('status', z.enum(organizationStatuses), 'Enabled or disabled.'),
     domain: {
-      description: 'Has this domain, verified or not.',
+      description: 'Has this domain, verified or not. Takes `organization_domains:read` too.',
       schema: z.string().min(1).max(253).toLowerCase(),
+      needs: () => ['organization_domains:read'],
       condition: (_ctx, values) =>
         matches(
           `exists (select from organization_domains d where d.environment_id = organizations.environment_id and d.organization_id = organizations.id and d.domain = any (?))`,

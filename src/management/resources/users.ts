@@ -115,7 +115,11 @@ export const users = resource<UserRow, UserInput, UserInput>({
     pending_migration: flagFilter('pending_migration', 'Whether the first password is still to be checked by the system they came from.'),
     two_step_enabled: flagFilter('two_step_enabled', 'Whether one factor is not enough to sign in.'),
     authenticator: hasAuthenticator,
-    role: linked({ table: 'user_roles', near: 'user_id', far: 'role_id' }, 'Holds one of these roles (ids).'),
+    role: linked(
+      { table: 'user_roles', near: 'user_id', far: 'role_id' },
+      'Holds one of these roles (ids). Takes `roles:read` too.',
+      'roles:read',
+    ),
     connection: linked({ table: 'identities', near: 'user_id', far: 'connection_id' }, 'Signs in through one of these connections (ids).'),
     search: searchFilter({ table: 'user_search_texts', key: 'user_id' }, 'Address, names or external id'),
     created_at: timeRange('created_at', 'When the user was created.'),

@@ -151,10 +151,13 @@ export async function createRegistration(req: Request, res: Response): Promise<v
   answer(req, res, 201, client, { client_secret, registration_access_token });
 }
 
-/** The client that the registration access token is for; an unknown client is told no more than a wrong token (RFC 7592 2). */
-async function requireRegistration(req: Request): Promise<ClientRow> {
+/**
+ * The client that the registration access token is for; an unknown client is told no more than a wrong token (RFC 7592 2). In the transaction that changes it
+ * nobody else does.
+ */
+async function requireRegistration(req: Request, tx?: Context): Promise<ClientRow> {
   const presented = digest(bearerTokenOf(req));
-  const client = await findClient(req.ctx.scope, String(req.params['client_id'] ?? '').slice(0, 255));
+  const client = await findClient((tx ?? req.ctx).scope, String(req.params['client_id'] ?? '').slice(0, 255), { lock: tx !== undefined });
   const fits = client?.registration_token_digest != null && equalDigests(client.registration_token_digest, presented);
   if (!fits || client.status !== 'enabled') throw OAuthError.invalid_token('the registration access token is not valid for this client');
   return client;
@@ -173,14 +176,8 @@ async function emitUpdated(tx: Context, before: ClientRow, after: ClientRow): Pr
   await emitClientUpdated(tx, after, previous_attributes);
 }
 
-/**
- * PUT /oauth/register/{client_id} (RFC 7592 2.2): replaces the metadata as a whole; a client that was made first-party or verified no longer is, for it is
- * no longer what an administrator looked at. Emits `client.updated`.
- */
-export async function replaceRegistration(req: Request, res: Response): Promise<void> {
-  const { ctx } = req;
-  const client = await requireRegistration(req);
-  const body = req.body as Record<string, unknown>;
+/** @throws {OAuthError} `invalid_client_metadata` for what is not of this client, or not for it to say (RFC 7592 2.2) */
+function requireReplacement(body: Record<string, unknown>, client: ClientRow): void {
   const invalid = (text: string) => new OAuthError(400, 'invalid_client_metadata', text);
   if (body['client_id'] !== client.id) throw invalid('client_id must be the one of this registration');
   for (const name of ['registration_access_token', 'registration_client_uri', 'client_secret_expires_at', 'client_id_issued_at']) {
@@ -194,27 +191,39 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
     throw invalid('client_secret is not the one of this client');
   }
   requireSmall(body);
-  const ceiling = client.registration_ceiling;
-  const columns = readClient(body, policyOf(ctx), ceiling?.grant_types ?? openGrants, client);
-  const scopes = await scopesOnOffer(ctx, columns.scopes, ceiling);
-  const now = ctx.clock.now();
-  const client_secret = isSecretless(columns) || client.secret_digest !== null ? null : randomToken('cs_');
-  const secret = client_secret !== null ? secretColumns(client_secret, now) : isSecretless(columns) ? noSecret : {};
-  const changed = await transaction(ctx, async (tx) => {
+}
+
+/**
+ * PUT /oauth/register/{client_id} (RFC 7592 2.2): replaces the metadata as a whole; a client that was made first-party or verified no longer is, for it is
+ * no longer what an administrator looked at. Emits `client.updated`.
+ */
+export async function replaceRegistration(req: Request, res: Response): Promise<void> {
+  const { ctx } = req;
+  const body = req.body as Record<string, unknown>;
+  await requireRegistration(req); // Strangers hold no client.
+  const { changed, client_secret } = await transaction(ctx, async (tx) => {
+    const client = await requireRegistration(req, tx);
+    requireReplacement(body, client);
     await requireOwnReach(tx, client);
+    const ceiling = client.registration_ceiling;
+    const columns = readClient(body, policyOf(ctx), ceiling?.grant_types ?? openGrants, client);
+    const scopes = await scopesOnOffer(tx, columns.scopes, ceiling);
     await requireSigningAlgorithms(tx, chosenAlgorithms(columns));
-    const row = await updateClient(tx.scope, client.id, {
+    const now = ctx.clock.now();
+    const client_secret = isSecretless(columns) || client.secret_digest !== null ? null : randomToken('cs_');
+    const secret = client_secret !== null ? secretColumns(client_secret, now) : isSecretless(columns) ? noSecret : {};
+    const changed = await updateClient(tx.scope, client.id, {
       ...columns,
       ...secret,
       scopes,
       verified: ceiling?.verified ?? false,
       updated_at: now,
     });
-    if (row) {
-      await emitUpdated(tx, client, row);
-      await recordOwnChange(tx, client, row, Object.keys(columns), originOf(req));
+    if (changed) {
+      await emitUpdated(tx, client, changed);
+      await recordOwnChange(tx, client, changed, Object.keys(columns), originOf(req));
     }
-    return row;
+    return { changed, client_secret };
   });
   if (!changed) throw OAuthError.invalid_token('the client is no longer registered');
   answer(req, res, 200, changed, { client_secret });
@@ -222,10 +231,12 @@ export async function replaceRegistration(req: Request, res: Response): Promise<
 
 /** DELETE /oauth/register/{client_id} (RFC 7592 2.3): the client and all that it holds go. */
 export async function deleteRegistration(req: Request, res: Response): Promise<void> {
-  const client = await requireRegistration(req);
-  await transaction(req.ctx, async (tx) => {
+  await requireRegistration(req);
+  const client = await transaction(req.ctx, async (tx) => {
+    const client = await requireRegistration(req, tx);
     await requireOwnReach(tx, client);
     await endClient(tx, { actor_kind: 'client', actor_id: client.id }, client);
+    return client;
   });
   req.ctx.logger.info(
     { event: 'client.deregistered', environment_id: req.ctx.environment.id, client_id: client.id, request_id: req.request_id },

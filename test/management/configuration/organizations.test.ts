@@ -208,3 +208,17 @@ test('a document makes nobody’s connection for people whom its caller may not 
   expect([refused.status, refused.body['errors'][0].meta.required]).toEqual([403, ['users:write']]);
   expect((await apply(await holding('connections:write', 'users:write'), wanted)).status).toBe(200);
 });
+
+test('who may read connections and not organizations learns from no plan who the customers are (attack 68.1931)', async () => {
+  await applied(api, document());
+  const blind = await manage(service.url, 'environments:read connections:read connections:write');
+  const named = (organization: string, name: string) => plan(blind, { version: 1, connections: [{ ...connection, name, organization }] });
+  for (const organization of ['acme', 'nobody'])
+    for (const name of ['acme-sso', 'another'])
+      expect((await named(organization, name)).body['errors']?.[0]).toMatchObject({
+        code: 'insufficient_scope',
+        meta: { required: expect.arrayContaining(['organizations:read']) },
+      });
+  const { organization: _organization, ...own } = connection;
+  expect((await plan(blind, { version: 1, connections: [own] })).status).toBe(200);
+});
