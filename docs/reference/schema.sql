@@ -836,8 +836,10 @@ create table environments (
   approval_confirmation text not null default 'fresh'::text,
   held_at timestamp with time zone,
   moved_at timestamp with time zone,
+  breached_password_sign_in text not null default 'notify'::text,
   constraint environments_approval_confirmation_check CHECK ((approval_confirmation = ANY (ARRAY['fresh'::text, 'session'::text]))),
   constraint environments_approval_lifetime_check CHECK (((approval_lifetime >= 30) AND (approval_lifetime <= 86400))),
+  constraint environments_breached_password_sign_in_check CHECK ((breached_password_sign_in = ANY (ARRAY['notify'::text, 'require_reset'::text, 'off'::text]))),
   constraint environments_breached_passwords_check CHECK ((breached_passwords = ANY (ARRAY['refuse'::text, 'off'::text]))),
   constraint environments_client_id_metadata_documents_check CHECK ((client_id_metadata_documents = ANY (ARRAY['off'::text, 'allow_list'::text, 'open'::text]))),
   constraint environments_client_registration_policy_check CHECK ((client_registration_policy = ANY (ARRAY['off'::text, 'initial_access_token'::text, 'open'::text]))),
@@ -2215,6 +2217,8 @@ create table users (
   deletion_due_at timestamp with time zone,
   blocked_reason text,
   pending_migration boolean not null default false,
+  password_looked_up_at timestamp with time zone,
+  password_breached_at timestamp with time zone,
   constraint users_blocked_reason_check CHECK ((blocked_reason = 'directory'::text)) NOT VALID,
   constraint users_pkey PRIMARY KEY (environment_id, id),
   constraint users_status_check CHECK ((status = ANY (ARRAY['active'::text, 'blocked'::text]))),
@@ -2238,7 +2242,9 @@ CREATE TRIGGER users_blocked_fed AFTER UPDATE OF status ON users FOR EACH ROW WH
 CREATE TRIGGER users_changed_signal AFTER UPDATE OF status, email_key, password_hash, password_changed_at, first_name, last_name, middle_name, nickname, preferred_username, profile, picture, website, gender, birthdate, zoneinfo, locale, phone_number, phone_number_verified, address, external_id, metadata, email, email_verified ON users FOR EACH ROW EXECUTE FUNCTION signal_user();
 CREATE TRIGGER users_deleted_fed AFTER DELETE ON users FOR EACH ROW EXECUTE FUNCTION feed_user();
 CREATE TRIGGER users_deleted_signal BEFORE DELETE ON users FOR EACH ROW EXECUTE FUNCTION signal_user();
+CREATE TRIGGER users_end_password_finding BEFORE UPDATE OF password_changed_at ON users FOR EACH ROW WHEN (((new.password_changed_at IS DISTINCT FROM old.password_changed_at) AND ((old.password_looked_up_at IS NOT NULL) OR (old.password_breached_at IS NOT NULL)))) EXECUTE FUNCTION end_password_finding();
 CREATE TRIGGER users_end_pending_migration BEFORE UPDATE OF password_hash ON users FOR EACH ROW WHEN ((old.pending_migration AND (new.password_hash IS DISTINCT FROM old.password_hash))) EXECUTE FUNCTION end_pending_migration();
+CREATE TRIGGER users_password_breached_signal AFTER UPDATE OF password_breached_at ON users FOR EACH ROW WHEN (((old.password_breached_at IS NULL) AND (new.password_breached_at IS NOT NULL))) EXECUTE FUNCTION signal_breached_password();
 CREATE TRIGGER users_search_text AFTER INSERT OR UPDATE OF email_key, first_name, middle_name, last_name, nickname, preferred_username, external_id ON users FOR EACH ROW EXECUTE FUNCTION note_user_search_text();
 
 create table webhook_deliveries (
@@ -2387,6 +2393,18 @@ begin
   into until;
   return case when until is not null then greatest(1, ceil(extract(epoch from until - at)))::integer end;
 end $function$;
+
+CREATE OR REPLACE FUNCTION end_password_finding()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.password_breached_at := null;
+  -- Unless whoever set it has looked it up.
+  if new.password_looked_up_at is not distinct from old.password_looked_up_at then new.password_looked_up_at := null; end if;
+  return new;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION end_pending_migration()
  RETURNS trigger
@@ -3257,6 +3275,16 @@ begin
       case one.kind when 'totp' then 'app' when 'passkey' then case when 'internal' = any (one.transports) then 'fido2-platform' else 'fido2-roaming' end
         else 'recovery-codes' end));
   end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION signal_breached_password()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform note_signal(new.environment_id, 'credential-compromise', new.id, null, null, '{"credential_type": "password"}');
   return null;
 end
 $function$;

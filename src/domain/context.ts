@@ -28,6 +28,7 @@ import type { PasswordHasher } from './passwords/passwords.js';
 import type { WaitingTraces } from './notes/request-traces.js';
 import type { EventStreams } from './notes/event-streams.js';
 import type { ForwardedNotes } from './notes/forwarded.js';
+import type { ProvenPasswords } from './notes/proven-passwords.js';
 import type { SecurityTrail } from './notes/security-events.js';
 
 /** What the whole process shares, in groups: built once by `process/service.ts` (tests build the same with fakes at `platform/` only). */
@@ -55,6 +56,7 @@ export type Deps = {
     readonly clientUse: ClientUse;
     readonly securityTrail: SecurityTrail;
     readonly requestTraces: WaitingTraces;
+    readonly provenPasswords: ProvenPasswords;
     /** What requests say of the address that they were sent to. */
     readonly forwarded: ForwardedNotes;
     /** What has been committed, until the other processes are told. */

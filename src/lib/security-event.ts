@@ -36,7 +36,7 @@ export const securityEventReasons = [
   // A proof of a sign-in, or a code.
   'invalid_credentials', 'invalid_code', 'second_step', 'passkey_unknown', 'passkey_refused', 'passkey_counter', 'code_expired', 'budget_used_up',
   // Who signs in, or the way that was taken.
-  'account_blocked', 'account_locked', 'account_changed', 'sign_in_expired', 'connection_required',
+  'account_blocked', 'password_breached', 'account_locked', 'account_changed', 'sign_in_expired', 'connection_required',
   // A sign-in at a provider, by the code of its page.
   'sso_state_mismatch', 'sso_access_denied', 'sso_email_missing', 'sso_email_unverified', 'sso_account_exists', 'sso_domain_not_allowed', 'sso_provider_error',
   'registration_disabled', 'not_found', 'saml_invalid', 'saml_expired', 'saml_replayed', 'saml_unsolicited', 'saml_wrong_audience', 'saml_no_identity',

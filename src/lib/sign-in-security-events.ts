@@ -28,6 +28,11 @@ export const signInSecurityEvents = {
     ...changeOf('password_changed', 'info', 'the user', 'user'),
     description: 'Somebody changed the own password, knowing the old one.',
   },
+  'password.breached': {
+    ...changeOf('finding', 'warning', 'the service', 'user'),
+    description:
+      'The password that somebody signed in with is known from a data breach; `reset_required`: it signs nobody in any more. Once a password.',
+  },
   'passcode.budget_half_used': {
     ...refusalOf('finding', 'warning', 'failure', 'anonymous', 'environment'),
     description: 'Wrong six-digit codes have used half of the hourly budget of the environment: somebody may be guessing. Once an hour.',

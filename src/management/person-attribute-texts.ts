@@ -24,6 +24,7 @@ export const personAttributeTexts = {
     pending_migration: 'Whether the first password is checked by the system that the person came from (`password_migration_url` of the environment); ended by any password here.',
     has_password: 'false: signs in through a connection only.',
     password_changed_at: 'When the password was last set; null = there is none.',
+    password_breached_at: 'When the password was found in a data breach, after a sign-in with it; null = it was not, or is another one by now.',
     last_login_at: 'When the user last signed in; null = never.',
     deletion_due_at: 'When the account is deleted, as its user asked; signing in before keeps it. null = it is not.',
     login_count: 'How often the user has signed in.',

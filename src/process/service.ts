@@ -19,6 +19,8 @@ import { startSecretKeys } from '../jobs/secret-keys.js';
 import { startProcessReports } from '../jobs/processes.js';
 import { createDrainRate } from '../lib/drain-rate.js';
 import { createMetadataDocuments } from '../platform/fetch/metadata-documents.js';
+import { startPasswordLookUps } from '../domain/credentials/breached-sign-in.js';
+import { createProvenPasswords } from '../domain/notes/proven-passwords.js';
 import { createBreachedPasswords } from '../domain/passwords/breached-passwords.js';
 import { createPasswordHasher, hashesAtOnce } from '../domain/passwords/passwords.js';
 import { startRequestTraces } from '../domain/request-traces/request-traces.js';
@@ -104,6 +106,7 @@ export function createDeps(config: Config, logger: Logger, storage: Storage, ove
       clientUse: createClientUse(),
       securityTrail: createSecurityTrail(),
       requestTraces: createWaitingTraces(logger),
+      provenPasswords: createProvenPasswords(),
       forwarded: createForwardedNotes(),
       notifier,
     },
@@ -183,6 +186,7 @@ const startOwnWork = (deps: Deps, upkeep: boolean): Record<string, Loop> => ({
   client_use: startClientUse(deps),
   daily_stats: startDailyStats(deps),
   request_traces: startRequestTraces(deps),
+  password_look_ups: startPasswordLookUps(deps),
   ...(deps.db.replica !== null && { replica: startReplicaChecks(deps.db.replica, deps.logger) }),
   ...(deps.db.report !== null && { report_replica: startReportChecks(deps.db.report, deps.logger) }),
   ...(upkeep && { clock: startClockSync(deps), secret_keys: startSecretKeys(deps) }),

@@ -130,6 +130,8 @@ export function linkAccount(web: Web) {
     const given = { email: addressOf(req, waiting, user), password, provider: { amr, acr, auth_time: null, sid }, provider_account };
     const reached = await takeStep(req, res, { method: 'local_account', ...given }, { return_to });
     if (reached.outcome === 'blocked') throw ssoRefusal('account_blocked');
+    if (reached.outcome === 'breached')
+      throw ssoRefusal('password_reset_required', { next: { href: '/password/forgot', label: 'reset.title' } });
     if (reached.outcome === 'invalid') return render(web, req, res, { ...shown, failed: true });
     res.redirect(303, onwardPath(reached, return_to));
   };

@@ -19,6 +19,7 @@ export const ssoCodes = {
   saml_no_identity: 403,
   registration_disabled: 403,
   account_blocked: 403,
+  password_reset_required: 403,
   not_found: 404,
 } as const satisfies Partial<Record<ErrorTextCode, number>>;
 

@@ -129,6 +129,7 @@ describe('policy', () => {
   const protection = {
     password_min_length: '8',
     breached_passwords: 'refuse',
+    breached_password_sign_in: 'notify',
     lockout_threshold: '10',
     lockout_lifetime: '15',
     'lockout_lifetime:unit': 'minutes',

@@ -45,6 +45,7 @@ test('what a process with `off` leaves behind waits, and readiness says so, unti
     'clock',
     'daily_stats',
     'event_streams',
+    'password_look_ups',
     'request_traces',
     'secret_keys',
   ]);

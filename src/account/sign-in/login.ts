@@ -114,6 +114,12 @@ function toConnection(req: Request, res: Response, connection: Connection, email
   else res.redirect(303, redirect_to);
 }
 
+const refusals = {
+  blocked: [403, 'account_blocked'],
+  breached: [403, 'password_reset_required'],
+  invalid: [401, 'invalid_credentials'],
+} as const;
+
 /** POST /login (specification 4.3.1): one answer and one time for every failed sign-in. */
 export function login(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
@@ -126,7 +132,7 @@ export function login(web: Web) {
     if (isTaken(reached)) return answerStep(req, res, reached, return_to);
     // A local password still signs in, so that the administrator of a broken connection can repair it.
     if (connection && reached.outcome === 'invalid') return toConnection(req, res, connection, email, return_to);
-    const [status, code] = reached.outcome === 'blocked' ? ([403, 'account_blocked'] as const) : ([401, 'invalid_credentials'] as const);
+    const [status, code] = refusals[reached.outcome];
     if (wantsJson(req)) throw new PageError(status, code, errorMessage(code));
     await renderLogin(web, req, res, { return_to, email, errors: { form: wordsOf(req).say(errorMessage(code)) }, status });
   };

@@ -76,13 +76,13 @@ export function setup(web: Web) {
     if (password === '') errors['password'] = errorTexts.required;
     else if (problem) errors['password'] = errorTexts[problem];
     if (!address || Object.keys(errors).length > 0) return render(web, req, res, token, values, errors);
-    const password_hash = await hashNewPassword(ctx, password);
-    if (password_hash === null) return render(web, req, res, token, values, named({ password: errorTexts.password_breached }));
+    const chosen = await hashNewPassword(ctx, password);
+    if (chosen === null) return render(web, req, res, token, values, named({ password: errorTexts.password_breached }));
     const user = await createFirstAdministrator(ctx, {
       ...address,
       first_name: values.first_name,
       last_name: values.last_name,
-      password_hash,
+      ...chosen,
     });
     if (!user) throw invalid();
     const proofs = [proofNow('password', ctx.clock.now())];

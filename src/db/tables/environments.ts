@@ -1,3 +1,4 @@
+import type { breachedPasswordRules, breachedSignInRules } from '../../lib/breach-rules.js';
 import type { Font } from '../../lib/fonts.js';
 import type { Language } from '../../lib/languages/languages.js';
 import type { Knex } from 'knex';
@@ -18,14 +19,11 @@ export const requiredAcrs = ['2', 'phr'] as const;
 /** Who may register clients (RFC 7591): nobody, who brings an initial access token, everybody. */
 export const clientRegistrationPolicies = ['off', 'initial_access_token', 'open'] as const;
 
-/** Which clients may be known by the address of their document alone: none, those of listed hosts, all. */
 /** What approving takes: proofs given for it, or what the session has proven. */
 export const approvalConfirmations = ['fresh', 'session'] as const;
 
+/** Which clients may be known by the address of their document alone: none, those of listed hosts, all. */
 export const metadataDocumentPolicies = ['off', 'allow_list', 'open'] as const;
-
-/** What becomes of a new password that is known from a data breach; `off`: nobody asks whether it is. */
-export const breachedPasswordRules = ['refuse', 'off'] as const;
 
 /** Whether a DPoP proof without a nonce will do (RFC 9449 8). */
 export const dpopNonceRules = ['optional', 'required'] as const;
@@ -64,6 +62,7 @@ export type EnvironmentRow = {
   registration_enabled: boolean;
   password_min_length: number;
   breached_passwords: (typeof breachedPasswordRules)[number];
+  breached_password_sign_in: (typeof breachedSignInRules)[number];
   otp_lifetime: number;
   otp_max_attempts: number;
   lockout_threshold: number;

@@ -43,6 +43,10 @@ export type UserRow = {
   metadata: Record<string, unknown>;
   password_hash: string | null;
   password_changed_at: Date | null;
+  /** When this very password was last looked up among leaked ones; another one makes it null (a trigger), unless it was looked up as it was set. */
+  password_looked_up_at: Date | null;
+  /** When this very password was found there; ended by another one (the same trigger). */
+  password_breached_at: Date | null;
   last_login_at: Date | null;
   login_count: number;
   failed_login_count: number;
@@ -170,23 +174,37 @@ export async function adoptPassword(scope: Scope, id: string, password_hash: str
   );
 }
 
-/** The user, if the stored hash is still the proven one and the user active, else null; locks the row against a change until the transaction ends. */
-export async function holdPassword(scope: Scope, id: string, proven_hash: string): Promise<UserRow | null> {
-  const rows = await run<UserRow>(
-    scope,
-    {
-      name: 'users.hold_password',
-      text: `select * from users where environment_id = $1 and id = $2 and password_hash = $3 and status = 'active' for share`,
-    },
-    [id, proven_hash],
-  );
-  return rows[0] ?? null;
+/**
+ * Takes it upon the caller to look up a password that is still the proven one: of many that ask at once one is true, and from then on nobody is until `since`
+ * is later. Never once it was found.
+ */
+export async function claimPasswordLookUp(
+  scope: Scope,
+  id: string,
+  proven_hash: string,
+  { at, since }: { at: Date; since: Date },
+): Promise<boolean> {
+  const text = `update users set password_looked_up_at = $4 where environment_id = $1 and id = $2 and password_hash = $3 and status = 'active'
+      and password_breached_at is null and (password_looked_up_at is null or password_looked_up_at < $5)
+    returning id`;
+  const statement = { name: 'users.claim_password_look_up', short: { kind: 'write', key: 2 }, text } as const;
+  return (await run<{ id: string }>(scope, statement, [id, proven_hash, at, since])).length > 0;
 }
 
-/** Whether nobody has proven the user's address yet; locks the row against the first proof, which clears the account, until the transaction ends. */
-export async function holdUnproven(scope: Scope, id: string): Promise<boolean> {
-  const text = 'select id from users where environment_id = $1 and id = $2 and not email_verified for share';
-  return (await run<{ id: string }>(scope, { name: 'users.hold_unproven', text }, [id])).length > 0;
+/** The look-up had no answer: the next sign-in may ask. */
+export async function returnPasswordLookUp(scope: Scope, id: string, proven_hash: string): Promise<void> {
+  const text = 'update users set password_looked_up_at = null where environment_id = $1 and id = $2 and password_hash = $3';
+  await run(scope, { name: 'users.return_password_look_up', short: { kind: 'write', key: 2 }, text }, [id, proven_hash]);
+}
+
+/** Notes that the proven password was found among leaked ones, and returns the user; null when it is another one by now, or was found before. */
+export async function notePasswordBreached(scope: Scope, id: string, proven_hash: string, at: Date): Promise<UserRow | null> {
+  return update<UserRow>(
+    scope,
+    'users',
+    { id, password_hash: proven_hash, password_breached_at: null, status: 'active' },
+    { password_breached_at: at },
+  );
 }
 
 /** Accounts of all environments whose time to return is over; those that waited longest first. A blocked one waits until it is unblocked. */
@@ -237,19 +255,4 @@ export async function recordLogin(
     [id, at, proven_hash, email_verified, guest],
   );
   return rows[0] ?? null;
-}
-
-/** The work of the dearest imported password hash that the environment still holds; null without any, as mostly. */
-export async function findDearestImportedHash(scope: Scope): Promise<number | null> {
-  const [row] = await run<{ work: number | null }>(
-    scope,
-    {
-      name: 'users.find_dearest_imported_hash',
-      short: 'look_up',
-      text: `select max(password_hash_work(password_hash)) as work from users
-             where environment_id = $1 and password_hash_work(password_hash) is not null`,
-    },
-    [],
-  );
-  return row?.work ?? null;
 }

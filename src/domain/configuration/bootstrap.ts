@@ -133,8 +133,8 @@ export async function ensureAdministrator(ctx: Context, admin: { email: string; 
   const address = normalizeEmail(admin.email);
   if (!address) throw new Error('ADMIN_EMAIL is not a usable address');
   if (await findUserByEmailKey(ctx.scope, address.email_key)) return;
-  const password_hash = await hashNewPassword(ctx, admin.password);
-  if (password_hash === null) throw new ConfigError(['ADMIN_PASSWORD is known from a data breach: choose one that is used nowhere else']);
+  const chosen = await hashNewPassword(ctx, admin.password);
+  if (chosen === null) throw new ConfigError(['ADMIN_PASSWORD is known from a data breach: choose one that is used nowhere else']);
   await transaction(ctx, async (tx) => {
     const { now, id, times } = stamp(tx);
     const user = await insertUser(tx.scope, {
@@ -142,7 +142,7 @@ export async function ensureAdministrator(ctx: Context, admin: { email: string; 
       ...address,
       email_verified: true,
       first_name: 'Administrator',
-      password_hash,
+      ...chosen,
       password_changed_at: now,
       ...times,
     });

@@ -35,11 +35,11 @@ export async function changePassword(
   if (!(await checkPassword(ctx, user, input.current_password, input))) return { outcome: 'wrong' };
   const problems = passwordProblems(input.password, { ...user, min_length: ctx.environment.password_min_length });
   if (problems.length > 0) return { outcome: 'refused', problems };
-  const password_hash = await hashNewPassword(ctx, input.password);
-  if (password_hash === null) return { outcome: 'refused', problems: ['password_breached'] };
+  const chosen = await hashNewPassword(ctx, input.password);
+  if (chosen === null) return { outcome: 'refused', problems: ['password_breached'] };
   const now = ctx.clock.now();
   const changed = await transaction(ctx, async (tx) => {
-    const changes = { password_hash, password_changed_at: now, failed_login_count: 0, updated_at: now };
+    const changes = { ...chosen, password_changed_at: now, failed_login_count: 0, updated_at: now };
     const row = await replacePassword(tx.scope, user.id, proven, changes);
     if (!row) return null;
     await voidPasswordResets(tx.scope, user.id, now);

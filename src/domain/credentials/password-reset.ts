@@ -10,7 +10,7 @@ import { listIdentities } from '../connections/identities.js';
 import { queueMail, type MailOrigin } from '../mail/mail.js';
 import type { Origin } from '../origin.js';
 import { startPasscode, tryCode, type CodeVerdict } from '../passcodes/passcodes.js';
-import { hashNewPassword } from '../users/new-password.js';
+import { hashNewPassword, type NewPassword } from '../users/new-password.js';
 import { passwordProblems, type PasswordProblem } from '../passwords/passwords.js';
 import { noteSecurityEvent, recordSecurityEvent, userParty } from '../audit/security-trail.js';
 import { endSessions } from '../sessions/sessions.js';
@@ -122,7 +122,7 @@ async function apply(
   ctx: Context,
   passcode: PasscodeRow,
   user: UserRow,
-  change: { password_hash: string; origin: Origin },
+  change: { chosen: NewPassword; origin: Origin },
 ): Promise<UserRow | null> {
   const now = ctx.clock.now();
   return transaction(ctx, async (tx) => {
@@ -133,7 +133,7 @@ async function apply(
     // The code came by this very address.
     const proof = { administrator: null, origin: change.origin };
     const changed = await proveAddress(tx, user, proof, {
-      password_hash: change.password_hash,
+      ...change.chosen,
       password_changed_at: now,
       failed_login_count: 0,
       locked_until: null,
@@ -190,13 +190,13 @@ async function tryReset(ctx: Context, input: Parameters<typeof resetPassword>[1]
   if ((await requiredConnectionFor(ctx, user.email)) !== null) return { outcome: 'expired' };
   const problems = passwordProblems(password, { ...user, min_length });
   // Of a right code no try is spent unless a password comes of it: neither by one that is refused, nor where too many wait to be hashed.
-  let password_hash: string | null = null;
+  let chosen: NewPassword | null = null;
   try {
-    if (problems.length === 0) password_hash = await hashNewPassword(ctx, password);
+    if (problems.length === 0) chosen = await hashNewPassword(ctx, password);
   } finally {
-    if (password_hash === null && !byLink) await refundAttempt(ctx.scope, passcode.id);
+    if (chosen === null && !byLink) await refundAttempt(ctx.scope, passcode.id);
   }
-  if (password_hash === null) return { outcome: 'refused', problems: problems.length > 0 ? problems : ['password_breached'] };
-  const changed = await apply(ctx, passcode, user, { password_hash, origin });
+  if (chosen === null) return { outcome: 'refused', problems: problems.length > 0 ? problems : ['password_breached'] };
+  const changed = await apply(ctx, passcode, user, { chosen, origin });
   return changed ? { outcome: 'reset', user: changed } : { outcome: 'expired' };
 }

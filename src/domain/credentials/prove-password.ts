@@ -1,5 +1,6 @@
 import { countPasswordTry, returnPasswordTry, type Lockout } from '../../db/tables/browser_lockouts.js';
-import { findDearestImportedHash, findUserByEmailKey, replacePassword, type UserRow } from '../../db/tables/users.js';
+import { findDearestImportedHash } from '../../db/tables/user_proofs.js';
+import { findUserByEmailKey, replacePassword, type UserRow } from '../../db/tables/users.js';
 import type { Deadline } from '../../lib/deadline.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import type { SecurityEventReason } from '../../lib/security-event.js';

@@ -150,6 +150,11 @@ export const namedEvents = {
       changed_at: time,
     }),
   },
+  'password.breached': {
+    description: 'The password that a user signed in with is known from a data breach.',
+    details: 'Once a password, a moment after the sign-in. `reset_required`: it signs nobody in any more.',
+    data: z.object({ ...person, reset_required: z.boolean(), found_at: time }),
+  },
   'authenticator.created': {
     description: 'A user has a new passkey, authenticator app or recovery codes.',
     data: z.object({ ...authenticator, created_by: actor, created_at: time }),

@@ -228,6 +228,7 @@ export const samples: { readonly [Type in EventType]: EventData<Type> } = {
     sessions_revoked: true,
     changed_at: at,
   },
+  'password.breached': { ...person, reset_required: false, found_at: at },
   'authenticator.created': { ...authenticator, created_by: { actor_kind: 'user', actor_id: user_id }, created_at: at },
   'authenticator.deleted': { ...authenticator, deleted_by: administrator, deleted_at: at },
   'client.created': { ...client, origin: 'administrator' },

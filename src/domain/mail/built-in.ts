@@ -70,6 +70,14 @@ const wordings: Readonly<Record<MailName, (say: Say) => Wording>> = {
     details,
     `${ifElse('administrator', say('mail.password_set_not_expected'), say('mail.password_changed_not_you'))}\n{{reset_url}}`,
   ],
+  password_breached: (say) => [
+    say('mail.password_breached_subject'),
+    say('mail.password_breached'),
+    where('reset_required', say('mail.password_breached_required')),
+    `${say('mail.set_password_here')}\n{{reset_url}}`,
+    say('mail.password_breached_elsewhere'),
+    details,
+  ],
   email_change_code: (say) => [
     say('mail.email_change_code_subject'),
     say('mail.email_change_code'),

@@ -2,6 +2,7 @@ import type { Theme } from '../environments/branding.js';
 import { message } from '../../lib/languages/messages.js';
 import { agentMails } from './agent-mails.js';
 import { domainMails } from './domain-mails.js';
+import { passwordMails, reset_url } from './password-mails.js';
 import {
   address,
   codeVariable,
@@ -46,7 +47,6 @@ const codeOf = codeVariable('The code to type.', '104285');
 const expires_in = durationVariable('How long the code is good: “10 minutes”.', 600);
 const account_url = address('The person’s account page.', 'https://id.example/account', 'device_answer.next');
 const login_url = address('Where the person signs in.', 'https://id.example/login', 'common.sign_in');
-const reset_url = address('Where the person sets a new password.', 'https://id.example/password/forgot', 'reset.title');
 const provider = textVariable('The provider that signs the person in.', 'Google');
 const happened = (what: string, sample = false) => flag(what, sample);
 
@@ -97,12 +97,7 @@ export const mails = {
     },
     needed: ['login_url'],
   },
-  password_changed: {
-    title: 'Password changed',
-    sent: 'When someone’s password was changed.',
-    variables: { reset_url, administrator: flag('An administrator set the new password, not the person.', false) },
-    needed: ['reset_url'],
-  },
+  ...passwordMails,
   password_reset_done: {
     title: 'Password was reset',
     sent: 'When someone’s password was reset with a code from an email.',

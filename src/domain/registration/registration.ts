@@ -175,10 +175,10 @@ export type RegistrationInput = { token: string; first_name: string; last_name: 
  * does a password that is known from a data breach.
  */
 export async function completeRegistration(ctx: Context, input: RegistrationInput & { password: string }): Promise<RegistrationResult> {
-  const password_hash = await hashNewPassword(ctx, input.password);
-  if (password_hash === null) return { outcome: 'password_breached' };
+  const chosen = await hashNewPassword(ctx, input.password);
+  if (chosen === null) return { outcome: 'password_breached' };
   const now = ctx.clock.now();
-  return completing(ctx, (tx) => register(tx, input, { password_hash, password_changed_at: now }));
+  return completing(ctx, (tx) => register(tx, input, { ...chosen, password_changed_at: now }));
 }
 
 /** The result of completing a registration with a passkey; `passkey_exists`: somebody has this one. */

@@ -1,5 +1,6 @@
 import { deleteSignIns, findSignIn, insertSignIn, takeSignIn, type SignInRow, type SignInStage } from '../../db/tables/sign_ins.js';
-import { holdUnproven, type UserRow } from '../../db/tables/users.js';
+import { holdUnproven } from '../../db/tables/user_proofs.js';
+import type { UserRow } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import type { Aad } from '../../lib/seal.js';

@@ -1,6 +1,7 @@
 import type { SessionRow } from '../../db/tables/sessions.js';
 import { advanceSignIn, type SignInRow } from '../../db/tables/sign_ins.js';
-import { holdPassword, lockUser, type UserRow } from '../../db/tables/users.js';
+import { holdPassword } from '../../db/tables/user_proofs.js';
+import { lockUser, type UserRow } from '../../db/tables/users.js';
 import { noteSecurityEvent, recordSecurityEvent, userParty } from '../audit/security-trail.js';
 import { hasFactor, nextStep, noteFactorRequired, type NextStep } from '../authenticators/next-step.js';
 import { transaction, type Context } from '../context.js';

@@ -4,6 +4,7 @@ import { noteSecurityEvent, userParty } from '../audit/security-trail.js';
 import { judgePasskey, spendAlone } from '../authenticators/passkey-sign-in.js';
 import { requiredConnectionFor } from '../connections/connections.js';
 import type { Context } from '../context.js';
+import { needsReset } from '../credentials/breached-sign-in.js';
 import { proveLocalAccount, provePassword } from '../credentials/prove-password.js';
 import { proofNow, providerProof, type SessionProof } from '../proofs/proofs.js';
 import type { SingleUse } from '../proofs/single-use.js';
@@ -70,14 +71,15 @@ type Outcomes<T extends string> = T extends string ? { readonly outcome: T } : n
 type DeniedPerson = { readonly outcome: 'denied'; readonly code: ProviderRefusal; readonly why: string };
 /** Why a first step isn't taken, by its means. */
 type FirstRefusals = {
-  password: Outcomes<'invalid' | 'blocked'>;
+  /** `breached`: the right password, which is known from a data breach and must be reset first. */
+  password: Outcomes<'invalid' | 'blocked' | 'breached'>;
   passkey: Outcomes<'unknown' | 'refused' | 'expired' | 'blocked'>;
   email: Exclude<EmailSignInVerdict, { outcome: 'proven' }>;
   provider:
     | DeniedPerson
     /** The account here is to be proven by its password first; `again`: the two were linked before. */
     | (Outcomes<'ask_password'> & { readonly user: UserRow; readonly again: boolean });
-  local_account: Outcomes<'invalid' | 'blocked'>;
+  local_account: Outcomes<'invalid' | 'blocked' | 'breached'>;
   registration: never;
 };
 /** Why a further proof isn't taken. */
@@ -103,6 +105,13 @@ type Judge<M extends PresentedMethod> = (ctx: Context, proof: PresentedProof<M>,
 /** Longer ones are nobody's, and not worth a hash. */
 const longestPassword = 4096;
 
+/** Refuses a right password that must be reset: by a mailed code, since whoever has the leaked one could choose the next. */
+function refuseBreached(ctx: Context, user: UserRow, { origin }: Browser): { readonly outcome: 'breached' } | null {
+  if (!needsReset(ctx, user)) return null;
+  noteSecurityEvent(ctx, 'login.failed', { target: userParty(user).target, origin, reason: 'password_breached' });
+  return { outcome: 'breached' };
+}
+
 const byPassword: Judge<'password'> = async (ctx, { email, password }, { current, browser }) => {
   const verdict =
     password.length > longestPassword ? ({ outcome: 'invalid' } as const) : await provePassword(ctx, email, password, browser);
@@ -110,7 +119,9 @@ const byPassword: Judge<'password'> = async (ctx, { email, password }, { current
   if (wrong) return { outcome: 'wrong', attempts_left: null };
   if (verdict.outcome !== 'ok') return verdict;
   const { user } = verdict;
-  return { outcome: 'proven', user, proofs: [proofNow('password', ctx.clock.now())], proven_hash: user.password_hash };
+  // Somebody who is signed in goes on.
+  const refused = current === null ? refuseBreached(ctx, user, browser) : null;
+  return refused ?? { outcome: 'proven', user, proofs: [proofNow('password', ctx.clock.now())], proven_hash: user.password_hash };
 };
 
 /** A factor of the person's, beside what was proven before. */
@@ -167,7 +178,8 @@ const byLocalAccount: Judge<'local_account'> = async (ctx, { email, password, pr
   if (verdict.outcome !== 'ok') return verdict;
   const { user } = verdict;
   const proofs = [proofNow('password', ctx.clock.now())];
-  return { outcome: 'proven', user, proofs, proven_hash: user.password_hash, provider, provider_account };
+  const proven_hash = user.password_hash;
+  return refuseBreached(ctx, user, browser) ?? { outcome: 'proven', user, proofs, proven_hash, provider, provider_account };
 };
 
 /** What needs no judging: the account is read as it is now, for enrolment has changed it. */

@@ -13,6 +13,7 @@ const signalEvents = {
   'account-disabled': { uri: `${risc}account-disabled`, reason: 'The account was blocked.' },
   'account-enabled': { uri: `${risc}account-enabled`, reason: 'The account was unblocked.' },
   'account-purged': { uri: `${risc}account-purged`, reason: 'The account was deleted.' },
+  'credential-compromise': { uri: `${risc}credential-compromise`, reason: 'The password is known from a data breach.' },
   'identifier-changed': { uri: `${risc}identifier-changed`, reason: 'The person has another address.' },
 } as const;
 

@@ -35,6 +35,7 @@ async function membersOf(ctx: Context, client: Client, row: SignalSetRow, user_i
   const { data } = row;
   switch (row.event as SignalEvent) {
     case 'credential-change':
+    case 'credential-compromise':
       return data;
     case 'assurance-level-change': {
       const [now, before] = [String(data['current_level']), String(data['previous_level'])];

@@ -30,7 +30,7 @@ export async function mayUseSetup(ctx: Context, token: string): Promise<boolean>
 /** Makes the first administrator; null when somebody else was faster. The role's row is locked meanwhile. */
 export async function createFirstAdministrator(
   ctx: Context,
-  input: EmailAddress & { first_name: string; last_name: string; password_hash: string },
+  input: EmailAddress & { first_name: string; last_name: string; password_hash: string; password_looked_up_at?: Date | null },
 ): Promise<UserRow | null> {
   return transaction(ctx, async (tx) => {
     const role = await findRoleByName(tx.scope, administratorRole, { lock: true });

@@ -101,9 +101,9 @@ export async function hashOf(ctx: Context, input: UserInput, current: UserRow | 
   }
   if (password === undefined) return undefined;
   refuseIfAny(userProblems(ctx, input, current));
-  const hash = await hashNewPassword(ctx, password);
-  if (hash === null) throw new Refusal(passwordRefusal('password_breached'));
-  return hash;
+  const chosen = await hashNewPassword(ctx, password);
+  if (chosen === null) throw new Refusal(passwordRefusal('password_breached'));
+  return chosen.password_hash;
 }
 
 /** The columns of the input; the address with its key. @throws {Refusal} 422 */

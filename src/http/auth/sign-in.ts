@@ -3,6 +3,7 @@ import { advance, type SignInResult } from '../../domain/sign-ins/advance.js';
 import type { Browser } from '../../domain/sign-ins/browser-session.js';
 import type { CurrentSignIn } from '../../domain/sign-ins/current.js';
 import type { PresentedProof, PresentedMethod, MethodRefusal } from '../../domain/sign-ins/proof-methods.js';
+import { noteProvenPassword } from '../../domain/credentials/breached-sign-in.js';
 import { SignInOver } from '../../domain/sessions/half-sign-ins.js';
 import { PageError } from '../../errors.js';
 import { browserSecretOf } from './browser-secret.js';
@@ -73,6 +74,9 @@ export async function takeStep(
   const reached = await advance(req.ctx, current, proof, browserOf(req, remember)).catch((error: unknown) =>
     refuseOver(error, isCredential, return_to),
   );
+  // Once it is answered: nobody's sign-in waits for the look-up.
+  if (isTaken(reached) && 'password' in proof)
+    res.once('close', () => noteProvenPassword(req.ctx, reached.user, proof.password, originOf(req)));
   if (reached.outcome === 'ended') throw new PageError(401, 'login_required', errorMessage('login_required'));
   if (reached.outcome === 'asked' && reached.token !== null) setSignInCookie(req, res, reached.token);
   if (reached.outcome !== 'signed_in' && reached.outcome !== 'confirmed') return reached;

@@ -14,7 +14,6 @@ import { reachOfEnvironment } from '../../domain/reach/reach-of.js';
 import { generateKeysFor, signingAlgorithmProblems } from '../../domain/signing-keys/algorithms.js';
 import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import {
-  breachedPasswordRules,
   clientRegistrationPolicies,
   dpopNonceRules,
   environmentKinds,
@@ -24,6 +23,7 @@ import {
   visibleEnvironments,
   type ListedEnvironmentRow,
 } from '../../db/tables/environments.js';
+import { breachedPasswordRules, breachedSignInRules } from '../../lib/breach-rules.js';
 import { languageTags } from '../../lib/languages/languages.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { boundedText, equalTo, isoTime, lifetime, shownName, stamps, stampSorts, textSort, uniqueTexts, webUrl } from '../fields.js';
@@ -128,6 +128,13 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
     registration_enabled: ['reach', z.boolean()],
     password_min_length: ['everything', z.int().min(8).max(64)],
     breached_passwords: ['everything', z.enum(breachedPasswordRules)],
+    breached_password_sign_in: [
+      'everything',
+      z.enum(breachedSignInRules).meta({
+        description:
+          'What follows when a password that somebody signed in with is known from a data breach, while `breached_passwords` is `refuse`. `notify`: they are told by mail; `require_reset`: it signs nobody in any more either; `off`: such passwords are not looked up.',
+      }),
+    ],
     otp_lifetime: ['everything', lifetime(60, 3600)],
     otp_max_attempts: ['everything', z.int().min(1).max(20)],
     lockout_threshold: ['everything', z.int().min(1).max(1000)],

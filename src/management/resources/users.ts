@@ -72,6 +72,7 @@ export const users = resource<UserRow, UserInput, UserInput>({
     status: z.enum(['active', 'blocked']),
     has_password: z.boolean(),
     password_changed_at: isoTime.nullable(),
+    password_breached_at: isoTime.nullable(),
     last_login_at: isoTime.nullable(),
     login_count: z.int(),
     two_step_enabled: z.boolean(),

@@ -78,7 +78,7 @@ function passwordMetrics(registers: Registry[]) {
   return {
     breachedPasswordChecks: new Counter({
       name: 'breached_password_checks_total',
-      help: 'New passwords looked for among those of data breaches, by result: clean, breached, failed, skipped.',
+      help: 'New passwords, and those of sign-ins, looked for among those of data breaches, by result: clean, breached, failed, skipped.',
       labelNames: ['result'],
       registers,
     }),

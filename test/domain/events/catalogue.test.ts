@@ -39,6 +39,7 @@ test('those that come by name only (specification 7.2.5)', () => {
     'login.succeeded',
     'login.failed',
     'password.changed',
+    'password.breached',
     'authenticator.created',
     'authenticator.deleted',
     'client.created',

@@ -17,6 +17,7 @@ const models: { [Name in keyof MailModels]: MailModels[Name] } = {
   account_exists: { ...base, login_url: 'https://id.example/login', reset_url: 'https://id.example/password/forgot' },
   password_reset_code: { ...base, code: '482913', expires_in: 3600, reset_url },
   password_changed: { ...base, reset_url: 'https://id.example/password/forgot' },
+  password_breached: { ...base, reset_url: 'https://id.example/password/forgot', reset_required: true },
   sign_in_elsewhere: { ...base, provider: 'Example Corporation', login_url: 'https://id.example/auth/sso/1' },
   password_reset_done: {
     ...base,
@@ -86,6 +87,7 @@ const names = Object.keys(models) as (keyof MailModels)[];
 /** Mails that nobody who gets them has asked for, and that don’t say what to do then. */
 const unasked: readonly (keyof MailModels)[] = [
   'approval_requested',
+  'password_breached',
   'account_deleted',
   'domain_record_missing',
   'organization_invitation',

@@ -1,6 +1,7 @@
 import {
   allSigningAlgorithmChoices,
   breachedPasswordChoices,
+  breachedSignInChoices,
   dpopNonceChoices,
   environmentKindChoices,
   languageChoices,
@@ -80,6 +81,12 @@ export const settingsSubjects: readonly [FormSubject, ...FormSubject[]] = [
         label: 'Breached password protection',
         choices: breachedPasswordChoices,
         hint: 'Uses BREACHED_PASSWORDS_URL and BREACHED_PASSWORDS_FILE, if set. The password itself is never sent.',
+      },
+      {
+        name: 'breached_password_sign_in',
+        label: 'When someone signs in with a breached password',
+        choices: breachedSignInChoices,
+        hint: 'Looked up after the sign-in, at most every 30 days, while breached passwords are refused. A reset goes by email: nobody can choose a new password with the old one alone.',
       },
       { name: 'lockout_threshold', label: 'Lockout threshold', hint: 'Wrong passwords until the account is locked.' },
       { name: 'lockout_lifetime', label: 'Lockout duration' },

@@ -97,7 +97,11 @@ export const usersPresentation: Presentation = {
       label: terms.password,
       value:
         a['has_password'] === true
-          ? stack(text(terms.set), ...(a['password_changed_at'] === null ? [] : [time(a['password_changed_at'], now)]))
+          ? stack(
+              text(terms.set),
+              ...(a['password_changed_at'] === null ? [] : [time(a['password_changed_at'], now)]),
+              ...(a['password_breached_at'] === null ? [] : [state('bad', 'Found in a data breach')]),
+            )
           : quiet(`None: signs in ${kindsOf(a).includes('passkey') ? 'with a passkey' : 'through a connection'}`),
     },
     { label: terms.multi_factor_authentication, value: twoStepState(a) },

@@ -77,6 +77,11 @@ const reasons: Readonly<Record<SecurityEventReason, Template>> = {
   code_expired: ['Code expired', 'warning', ask],
   budget_used_up: ['Code not checked: too many wrong ones in this environment', 'bad', 'Codes are checked again within the hour.'],
   account_blocked: ['Refused: the account is blocked', 'bad', 'Unblock the user to let them sign in.'],
+  password_breached: [
+    'Refused: the password is known from a data breach',
+    'warning',
+    'Send a password reset, if they have lost the email.',
+  ],
   account_locked: ['Password not checked: the account is locked', 'bad', 'The lock ends automatically. A password reset ends it at once.'],
   account_changed: ['Refused: the account was changed during the sign-in', 'warning', ask],
   sign_in_expired: ['Refused: the sign-in took too long', 'warning', ask],
@@ -156,6 +161,11 @@ const events: Readonly<Record<SecurityEventName, Template | ((happening: Happeni
     'The lock ends automatically. After wrong passwords, a password reset ends it at once.',
   ],
   'password.changed': ['Password changed', 'quiet'],
+  'password.breached': [
+    'Password found in a data breach',
+    'bad',
+    'They were told by email. Send a password reset if they don’t change it.',
+  ],
   'passcode.budget_half_used': [
     'Half of the wrong codes that an hour allows',
     'warning',

@@ -5,13 +5,8 @@ import type { FieldSpec, ViewContext } from '../records/presentation.js';
 import { relatedId, listOf, may, recordOf } from '../records/objects.js';
 import { inWords, words } from '../values.js';
 import { signingAlgorithms, type SigningAlgorithm } from '../../../lib/signing-algorithm.js';
-import {
-  breachedPasswordRules,
-  clientRegistrationPolicies,
-  dpopNonceRules,
-  environmentKinds,
-  metadataDocumentPolicies,
-} from '../../../db/tables/environments.js';
+import { clientRegistrationPolicies, dpopNonceRules, environmentKinds, metadataDocumentPolicies } from '../../../db/tables/environments.js';
+import { breachedPasswordRules, breachedSignInRules } from '../../../lib/breach-rules.js';
 import { named, own } from '../../../lib/named.js';
 import { catalogue, eventGroups, eventTypes, groupOfEvent, isByNameOnly } from '../../../domain/events/catalogue.js';
 import { terms } from '../words.js';
@@ -102,6 +97,11 @@ const breachedPasswordWords = { refuse: 'Refuse breached passwords', off: terms.
 
 export const breachedPasswordChoices = async (): Promise<Choice[]> =>
   breachedPasswordRules.map((value) => ({ value, label: breachedPasswordWords[value] }));
+
+const breachedSignInWords = { notify: 'Notify the person by email', require_reset: 'Require a password reset', off: terms.off } as const;
+
+export const breachedSignInChoices = async (): Promise<Choice[]> =>
+  breachedSignInRules.map((value) => ({ value, label: breachedSignInWords[value] }));
 
 const registrationWords: Readonly<Record<(typeof clientRegistrationPolicies)[number], string>> = {
   off: 'Nobody',
