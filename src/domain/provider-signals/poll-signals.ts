@@ -17,10 +17,17 @@ export class PollFailure extends Error {}
 type Acknowledged = { readonly ack: string[]; readonly setErrs: Record<string, { err: string; description: string }> };
 
 async function ask(ctx: Context, url: string, token: string, { ack, setErrs }: Acknowledged): Promise<JsonObject> {
-  const body = { maxEvents, returnImmediately: true, ...(ack.length > 0 && { ack }), ...(Object.keys(setErrs).length > 0 && { setErrs }) };
+  const refused = Object.keys(setErrs).length > 0;
+  const body = { maxEvents, returnImmediately: true, ...(ack.length > 0 && { ack }), ...(refused && { setErrs }) };
   const answer = await ctx.net.fetch.request(url, {
     method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: 'application/json' },
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json',
+      // RFC 8936 2.6: of what is said about refused ones.
+      ...(refused && { 'content-language': 'en' }),
+    },
     body: JSON.stringify(body),
     timeoutMs,
     maxResponseBytes,
