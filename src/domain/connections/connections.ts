@@ -76,6 +76,14 @@ export const providerIssuerOf = (connection: Pick<Connection, 'issuer' | 'strate
 export const signalsIssuerOf = (connection: Pick<Connection, 'signals_issuer' | 'issuer' | 'strategy'>): string | null =>
   connection.signals_issuer ?? (connection.strategy === 'saml' ? null : providerIssuerOf(connection));
 
+/** Whether the service makes the stream of signals at the transmitter itself, with the token: where it takes what is sent, or was not told where to fetch. */
+export const keepsStream = ({
+  signals,
+  signals_poll_url,
+  signals_token_sealed,
+}: Pick<Connection, 'signals' | 'signals_poll_url' | 'signals_token_sealed'>): boolean =>
+  signals_token_sealed !== null && (signals === 'push' || (signals === 'poll' && signals_poll_url === null));
+
 /** Where a provider sends its signals to, which is what they have to be meant for unless it was told otherwise. */
 export const signalsUrl = (environment: Pick<Environment, 'issuer'>, { id }: Pick<Connection, 'id'>): string =>
   `${environment.issuer}/auth/sso/${id}/signals`;

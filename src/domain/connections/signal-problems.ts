@@ -1,13 +1,13 @@
 import type { Problem } from '../refusal.js';
 import { signalsIssuerOf, type Connection } from './connections.js';
 
-/** Whose signals they are has to be known, and where they are fetched. */
+/** Whose signals they are has to be known, and with what they are fetched. */
 export function signalProblems(row: Connection): Problem[] {
   if (row.signals === 'off') return [];
   const isSaml = row.strategy === 'saml';
   const missing = [
     ...(signalsIssuerOf(row) === null ? [isSaml ? 'signals_issuer' : 'issuer'] : []),
-    ...(row.signals === 'poll' ? (['signals_poll_url', 'signals_token_sealed'] as const).filter((name) => row[name] === null) : []),
+    ...(row.signals === 'poll' ? (['signals_token_sealed'] as const).filter((name) => row[name] === null) : []),
   ];
   return missing
     .map((name) => name.replace(/_sealed$/, ''))
