@@ -2042,6 +2042,7 @@ create table transmitter_streams (
   verified_at timestamp with time zone,
   unwanted_at timestamp with time zone,
   created_at timestamp with time zone not null,
+  token_expires_at timestamp with time zone,
   constraint transmitter_streams_pkey PRIMARY KEY (environment_id, connection_id),
   constraint transmitter_streams_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
 ) with ();

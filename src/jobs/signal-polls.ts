@@ -57,14 +57,16 @@ export async function signalPollsPass(deps: Deps, paused: Map<string, number>, s
     const kept = (await listKeptStreams(deps.db.knex, batch)).map(({ environment_id, connection_id: id }) => ({ environment_id, id }));
     const polled = await listPolledConnections(deps.db.knex, batch);
     for (const id of paused.keys()) if (![...kept, ...polled].some((one) => one.id === id)) paused.delete(id);
-    const steps = [
-      ...kept.map((one) => () => withTransmitter(deps, one, paused, (ctx, connection) => keepStream(ctx, one.id, connection))),
-      ...polled.map((one) => () => pollConnection(deps, one, paused, signal)),
-    ];
-    const worker = async () => {
-      for (let next = steps.shift(); next && !signal?.aborted; next = steps.shift()) await next();
+    const each = async (all: readonly Polled[], step: (one: Polled) => Promise<unknown>) => {
+      const waiting = [...all];
+      const worker = async () => {
+        for (let next = waiting.shift(); next && !signal?.aborted; next = waiting.shift()) await step(next);
+      };
+      await Promise.all(Array.from({ length: atOnce }, worker));
     };
-    await Promise.all(Array.from({ length: atOnce }, worker));
+    await each(kept, (one) => withTransmitter(deps, one, paused, (ctx, connection) => keepStream(ctx, one.id, connection)));
+    // Then what is fetched: by the streams, and with the tokens, that there are now.
+    await each(polled, (one) => pollConnection(deps, one, paused, signal));
   });
 }
 

@@ -183,6 +183,61 @@ describe.each(['push', 'poll'] as const)('a receiver with %s', (mode) => {
   });
 });
 
+describe('a receiver that gets its tokens by client credentials (CAEP Interoperability Profile 2.7)', () => {
+  const provider_client_secret = 'suite secret';
+  const byClient = { signals_issuer: null, signals_token: null, provider_client_id: 'suite-client', provider_client_secret };
+  const connectAsClient = (more = {}) => connect('poll', { ...byClient, issuer: transmitter.issuer, ...more });
+
+  test.each(['client_secret_basic', 'client_secret_post'])(
+    'has a new one before the last one ends, the deletion too (%s)',
+    async (method) => {
+      transmitter.authMethod = method;
+      await connectAsClient();
+      expect((await asks()).slice(0, 2)).toEqual(['POST /token', 'POST /streams']);
+      const first = transmitter.token;
+      expect(await asks()).toContain('POST /verify');
+      const { jti, jwt } = await transmitter.verification({ state: transmitter.state });
+      transmitter.waiting[jti] = jwt;
+      // Only the last token is good: all that is asked bears that.
+      await expect.poll(async () => (await pass(), transmitter.acked)).toEqual([jti]);
+      expect(transmitter.token).not.toBe(first);
+      expect((await row()).verified_at).toBeInstanceOf(Date);
+      await disconnect();
+      expect(await asks()).toEqual(['DELETE /streams']);
+      expect(transmitter.stream).toBeNull();
+    },
+  );
+
+  test('keeps one that lives on', async () => {
+    transmitter.lifetime = 3600;
+    await connectAsClient();
+    await pass();
+    expect(await asks()).not.toContain('POST /token');
+    expect((await row()).signals_token_sealed.toString('latin1')).not.toContain(transmitter.token);
+  });
+
+  test('of whom the provider knows nothing has no stream, and the log says so', async () => {
+    await connectAsClient({ provider_client_secret: 'another' });
+    expect(await asks()).toEqual(['POST /token']);
+    expect(service.log.some((line) => line.includes('signals.poll_failed') && line.includes(id))).toBe(true);
+  });
+
+  test('is no client of another transmitter than its provider: the secret goes nowhere else (attack 65.1927)', async () => {
+    const attributes = {
+      ...byClient,
+      name: 'elsewhere',
+      display_name: 'Suite',
+      strategy: 'oidc',
+      issuer: upstream.url,
+      account_linking: 'ask',
+    };
+    const made = await api.post('/connections', {
+      data: { type: 'connection', attributes: { ...attributes, signals: 'poll', signals_issuer: transmitter.issuer } },
+    });
+    expect([made.status, made.text]).toEqual([422, expect.stringContaining('signals_token')]);
+  });
+});
+
 describe('the stream of a connection', () => {
   test.each([
     ['signals are off', () => change({ signals: 'off' })],

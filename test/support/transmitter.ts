@@ -25,6 +25,9 @@ export class Transmitter {
   /** Statuses that it answers with instead, by method and path. */
   readonly failing = new Map<string, number>();
   token = 'token of the suite';
+  /** Of its token endpoint. */
+  authMethod = 'client_secret_basic';
+  lifetime = 20;
   readonly audience = 'https://receiver.example/suite';
   #keys!: { privateKey: CryptoKey; jwk: JWK };
   #server!: Server;
@@ -51,6 +54,8 @@ export class Transmitter {
     this.state = undefined;
     this.created = {};
     this.token = 'token of the suite';
+    this.authMethod = 'client_secret_basic';
+    this.lifetime = 20;
     this.asked.length = 0;
     this.acked.length = 0;
     this.failing.clear();
@@ -74,14 +79,19 @@ export class Transmitter {
     const chunks: Buffer[] = [];
     for await (const chunk of req) chunks.push(chunk as Buffer);
     const { pathname, searchParams } = new URL(req.url ?? '', this.origin);
-    const body = chunks.length === 0 ? {} : (JSON.parse(Buffer.concat(chunks).toString()) as Json);
-    const [status, answer] = this.#answer(req, pathname.replace('/test/a/suite', ''), searchParams.get('stream_id'), body);
+    const text = Buffer.concat(chunks).toString();
+    const path = pathname.replace('/test/a/suite', '');
+    const [status, answer] =
+      path === '/token'
+        ? this.#give(req, new URLSearchParams(text))
+        : this.#answer(req, path, searchParams.get('stream_id'), text === '' ? {} : (JSON.parse(text) as Json));
     res.writeHead(status, answer === undefined ? {} : { 'content-type': 'application/json' });
     res.end(answer === undefined ? '' : JSON.stringify(answer));
   }
 
   #answer(req: IncomingMessage, path: string, id: string | null, body: Json): [number, unknown?] {
     if (path === '/.well-known/ssf-configuration') return [200, this.#metadata()];
+    if (path === '/.well-known/oauth-authorization-server') return [200, this.#server_metadata()];
     if (path === '/jwks') return [200, { keys: [this.#keys.jwk] }];
     const what = `${req.method ?? ''} ${path}`;
     this.asked.push(what);
@@ -110,6 +120,30 @@ export class Transmitter {
       verification_endpoint: at('/verify'),
       authorization_schemes: [{ spec_urn: 'urn:ietf:rfc:6749' }],
     };
+  }
+
+  #server_metadata(): Json {
+    return {
+      issuer: this.issuer,
+      token_endpoint: `${this.issuer}/token`,
+      grant_types_supported: ['client_credentials'],
+      token_endpoint_auth_methods_supported: [this.authMethod],
+      response_types_supported: [],
+    };
+  }
+
+  /** A token that ends soon, by client credentials: the ones before are good no more. */
+  #give(req: IncomingMessage, form: URLSearchParams): [number, unknown?] {
+    this.asked.push('POST /token');
+    const basic = `Basic ${Buffer.from('suite-client:suite+secret').toString('base64')}`;
+    const isClient =
+      this.authMethod === 'client_secret_basic'
+        ? req.headers.authorization === basic
+        : form.get('client_id') === 'suite-client' && form.get('client_secret') === 'suite secret';
+    const asked = [form.get('grant_type'), form.get('scope')];
+    if (!isClient || asked.join() !== 'client_credentials,ssf.read ssf.manage') return [401, { error: 'invalid_client' }];
+    this.token = randomUUID();
+    return [200, { access_token: this.token, token_type: 'Bearer', expires_in: this.lifetime }];
   }
 
   #create(body: Json): [number, unknown?] {

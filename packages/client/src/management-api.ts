@@ -8942,7 +8942,7 @@ export interface components {
             signals_issuer?: string | null;
             /** @description What `aud` of security event tokens has to name; null = `signals_url`. */
             signals_audience?: string | null;
-            /** @description Where they are fetched (RFC 8936) with `poll`; null = at the stream that the service keeps with `signals_token`. */
+            /** @description Where they are fetched (RFC 8936) with `poll`; null = at the stream that the service keeps with `signals_token`, or with tokens that its client gets at the provider. */
             signals_poll_url?: string | null;
             /** @description With which signals are fetched, or the service keeps a stream of them at the transmitter (SSF 1.0 8.1.1), where no `signals_poll_url` is fetched (`Bearer`). Sealed; never shown. null takes it away. Another server says it anew: 422 without. */
             signals_token?: string | null;
@@ -9045,7 +9045,7 @@ export interface components {
             signals_issuer?: string | null;
             /** @description What `aud` of security event tokens has to name; null = `signals_url`. */
             signals_audience?: string | null;
-            /** @description Where they are fetched (RFC 8936) with `poll`; null = at the stream that the service keeps with `signals_token`. */
+            /** @description Where they are fetched (RFC 8936) with `poll`; null = at the stream that the service keeps with `signals_token`, or with tokens that its client gets at the provider. */
             signals_poll_url?: string | null;
             /** @description With which signals are fetched, or the service keeps a stream of them at the transmitter (SSF 1.0 8.1.1), where no `signals_poll_url` is fetched (`Bearer`). Sealed; never shown. null takes it away. Another server says it anew: 422 without. */
             signals_token?: string | null;
@@ -12689,7 +12689,7 @@ export interface components {
                 signals_issuer?: string | null;
                 /** @description What `aud` of security event tokens has to name; null = `signals_url`. */
                 signals_audience?: string | null;
-                /** @description Where they are fetched (RFC 8936) with `poll`; null = at the stream that the service keeps with `signals_token`. */
+                /** @description Where they are fetched (RFC 8936) with `poll`; null = at the stream that the service keeps with `signals_token`, or with tokens that its client gets at the provider. */
                 signals_poll_url?: string | null;
                 /** @description Whether a client secret is stored; it is never shown. */
                 has_client_secret?: boolean;

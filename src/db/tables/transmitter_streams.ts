@@ -14,6 +14,7 @@ export type TransmitterStreamRow = {
   poll_url: string | null;
   configuration_endpoint: string;
   signals_token_sealed: Buffer;
+  token_expires_at: Date | null;
   state: string | null;
   requested_at: Date | null;
   verified_at: Date | null;
@@ -26,8 +27,8 @@ export type KeptStream = { readonly environment_id: string; readonly connection_
 
 /** The connections of all environments that should have a stream, and those that have one, up to `limit`. */
 export function listKeptStreams(knex: Knex, limit: number): Promise<KeptStream[]> {
-  const text = `select environment_id, id as connection_id from connections where status = 'enabled' and signals <> 'off'
-      and signals_token_sealed is not null and (signals = 'push' or signals_poll_url is null) and ${servedSql('environment_id')}
+  const text = `select environment_id, id as connection_id from connections where status = 'enabled'
+      and (signals = 'push' and signals_token_sealed is not null or signals = 'poll' and signals_poll_url is null) and ${servedSql('environment_id')}
     union select environment_id, connection_id from transmitter_streams where ${servedSql('environment_id')} order by 1, 2 limit $1`;
   return runSystem<KeptStream>(knex, { name: 'transmitter_streams.kept', text }, [limit]);
 }
@@ -38,6 +39,14 @@ export async function findTransmitterStream(scope: Scope, connection_id: string)
 
 export const insertTransmitterStream = (scope: Scope, row: Partial<TransmitterStreamRow>): Promise<TransmitterStreamRow> =>
   insert<TransmitterStreamRow>(scope, 'transmitter_streams', row);
+
+export async function renewStreamToken(
+  scope: Scope,
+  connection_id: string,
+  token: Pick<TransmitterStreamRow, 'signals_token_sealed' | 'token_expires_at'>,
+): Promise<void> {
+  await table<TransmitterStreamRow>(scope, 'transmitter_streams').where({ connection_id }).update(token);
+}
 
 /** Notes that a verification with this state is asked for. */
 export async function noteVerificationRequest(scope: Scope, connection_id: string, state: string, at: Date): Promise<void> {

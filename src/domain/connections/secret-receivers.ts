@@ -22,13 +22,13 @@ export function leadsSecretElsewhere(before: SecretWay, after: SecretWay): boole
 }
 
 /** Where the token goes: to the transmitter, whose metadata name its endpoints, or to where signals are fetched. */
-function originOf(row: Pick<ConnectionRow, 'signals' | 'signals_issuer' | 'signals_poll_url' | 'issuer' | 'strategy'>): string | null {
+function originOf(row: ConnectionRow): string | null {
   const url = keepsStream({ ...row, signals_token_sealed: Buffer.alloc(0) }) ? signalsIssuerOf(row) : row.signals_poll_url;
   return url !== null && URL.canParse(url) ? new URL(url).origin : null;
 }
 
 /** The same of the token that signals are fetched with. */
-export function leadsSignalsTokenElsewhere(before: Parameters<typeof originOf>[0], after: Parameters<typeof originOf>[0]): boolean {
+export function leadsSignalsTokenElsewhere(before: ConnectionRow, after: ConnectionRow): boolean {
   const next = originOf(after);
   return next !== null && next !== originOf(before);
 }

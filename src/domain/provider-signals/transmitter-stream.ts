@@ -5,21 +5,32 @@ import {
   noteStreamVerified,
   noteVerificationRequest,
   removeTransmitterStream,
+  renewStreamToken,
   type TransmitterStreamRow,
 } from '../../db/tables/transmitter_streams.js';
 import { jsonObject, type JsonObject } from '../../lib/json-object.js';
 import { randomToken } from '../../lib/random.js';
 import { OutboundError } from '../../platform/fetch/outbound-error.js';
-import { keepsStream, providerSecretAad, signalsIssuerOf, signalsToken, signalsUrl, type Connection } from '../connections/connections.js';
+import {
+  keepsStream,
+  ownClientKeepsStream,
+  providerSecretAad,
+  signalsIssuerOf,
+  signalsToken,
+  signalsUrl,
+  type Connection,
+} from '../connections/connections.js';
 import type { Context } from '../context.js';
-import { transmitterMetadata, UnusableMetadata } from '../workloads/issuer-keys.js';
 import { endingEvents } from './read-signal.js';
-import { shortText } from './signal-subject.js';
+import { shortAddress, shortText } from './signal-subject.js';
+import { metadataOf, streamToken, type StreamToken } from './stream-token.js';
 import { TransmitterFailure } from './transmitter-failure.js';
 
 const timeoutMs = 10_000;
 const maxResponseBytes = 64 * 1024;
 const mostAudiences = 10;
+/** How long before its end a token is renewed: the next steps, and the deletion of a stream whose connection has gone, need it. */
+const renewMs = 30_000;
 /** How long a verification event may take until it is asked for once more. */
 const verificationMs = 60_000;
 /** How long a transmitter that can't be reached is asked to delete a stream. */
@@ -56,26 +67,11 @@ function ofStream(endpoint: string, stream_id: string): string {
   return url.href;
 }
 
-/** An address that can be kept; null for anything else. */
-const addressOf = (value: unknown): string | null => {
-  const text = shortText(value);
-  return text !== null && URL.canParse(text) ? new URL(text).href : null;
-};
-
 /** The endpoint that the metadata names. @throws {TransmitterFailure} when it names none */
 function endpointOf(metadata: JsonObject, name: string): string {
-  const url = addressOf(metadata[name]);
+  const url = shortAddress(metadata[name]);
   if (url === null) throw new TransmitterFailure(`the metadata has no ${name}`);
   return url;
-}
-
-/** What the transmitter says of itself (SSF 1.0 7.1). @throws {OutboundError | TransmitterFailure} */
-async function metadataOf(ctx: Context, issuer: string): Promise<JsonObject> {
-  try {
-    return await transmitterMetadata(ctx, issuer);
-  } catch (error) {
-    throw error instanceof UnusableMetadata ? new TransmitterFailure(error.message) : error;
-  }
 }
 
 const tokenOf = ({ crypto }: Context, { signals_token_sealed, connection_id }: TransmitterStreamRow): string =>
@@ -88,11 +84,11 @@ export async function polledStream(ctx: Context, connection: Connection): Promis
 }
 
 /** Whether the stream is the one that these settings make. */
-const isOf = (ctx: Context, row: TransmitterStreamRow, connection: Connection, token: string): boolean =>
+const isOf = (ctx: Context, row: TransmitterStreamRow, connection: Connection): boolean =>
   row.issuer === signalsIssuerOf(connection) &&
   row.receiver_url === signalsUrl(ctx.environment, connection) &&
   (row.poll_url === null) === (connection.signals === 'push') &&
-  tokenOf(ctx, row) === token;
+  (row.token_expires_at === null ? tokenOf(ctx, row) === signalsToken(ctx, connection) : ownClientKeepsStream(connection));
 
 /** Deletes what is left of a stream of this connection at a transmitter that allows no other one. */
 async function deleteOwn(ctx: Context, token: string, endpoint: string, description: string): Promise<void> {
@@ -110,7 +106,7 @@ function madeStream({ signals }: Connection, issuer: string, made: JsonObject) {
   const { method, endpoint_url } = jsonObject(delivery) ?? {};
   if (stream_id === null || audience.length === 0 || !audience.every((one) => one !== null))
     throw new TransmitterFailure('the stream has no stream_id, or no aud');
-  const poll_url = signals === 'poll' ? addressOf(endpoint_url) : null;
+  const poll_url = signals === 'poll' ? shortAddress(endpoint_url) : null;
   // SSF 1.0 8.1.1.1: a stream of another issuer isn't used, nor is one of another delivery.
   const problem =
     iss !== issuer
@@ -124,9 +120,9 @@ function madeStream({ signals }: Connection, issuer: string, made: JsonObject) {
 const deliveryOf = { push: 'urn:ietf:rfc:8935', poll: 'urn:ietf:rfc:8936' } as const;
 
 /** Makes the stream. @throws {OutboundError | TransmitterFailure} */
-async function makeStream(ctx: Context, connection: Connection, token: string): Promise<void> {
+async function makeStream(ctx: Context, connection: Connection, { token, expires_at }: StreamToken): Promise<void> {
   const issuer = signalsIssuerOf(connection) ?? '';
-  const endpoint = endpointOf(await metadataOf(ctx, issuer), 'configuration_endpoint');
+  const endpoint = endpointOf(await metadataOf(ctx, issuer, 'ssf-configuration'), 'configuration_endpoint');
   const url = signalsUrl(ctx.environment, connection);
   const delivery = { method: deliveryOf[connection.signals as 'push'], ...(connection.signals === 'push' && { endpoint_url: url }) };
   const body = { events_requested: endingEvents, description: url, delivery };
@@ -149,6 +145,7 @@ async function makeStream(ctx: Context, connection: Connection, token: string): 
     receiver_url: url,
     configuration_endpoint: endpoint,
     signals_token_sealed: ctx.crypto.sealer.seal(token, providerSecretAad(connection.id)),
+    token_expires_at: expires_at,
     created_at: ctx.clock.now(),
   });
 }
@@ -156,7 +153,7 @@ async function makeStream(ctx: Context, connection: Connection, token: string): 
 /** Reads the stream and its status, and has it verified (SSF 1.0 8.1.4). @throws {OutboundError | TransmitterFailure} */
 async function verifyStream(ctx: Context, token: string, row: TransmitterStreamRow): Promise<void> {
   const { stream_id, configuration_endpoint, connection_id } = row;
-  const metadata = await metadataOf(ctx, row.issuer);
+  const metadata = await metadataOf(ctx, row.issuer, 'ssf-configuration');
   const { status } = await ask(ctx, token, 'GET', ofStream(configuration_endpoint, stream_id));
   if (status === 404) return void (await removeTransmitterStream(ctx.scope, connection_id));
   if (metadata['status_endpoint'] !== undefined)
@@ -168,10 +165,20 @@ async function verifyStream(ctx: Context, token: string, row: TransmitterStreamR
   await askFor(ctx, token, 'POST', endpointOf(metadata, 'verification_endpoint'), { stream_id, state });
 }
 
+/** The token of the stream; a new one where it ends soon. @throws {OutboundError | TransmitterFailure} */
+async function goodToken(ctx: Context, row: TransmitterStreamRow, connection: Connection): Promise<string> {
+  const { token_expires_at: end, connection_id } = row;
+  const isGood = end === null || end.getTime() - ctx.clock.now().getTime() > renewMs;
+  const renewed = isGood ? null : await streamToken(ctx, connection);
+  if (!renewed?.expires_at) return tokenOf(ctx, row);
+  const signals_token_sealed = ctx.crypto.sealer.seal(renewed.token, providerSecretAad(connection_id));
+  await renewStreamToken(ctx.scope, connection_id, { signals_token_sealed, token_expires_at: renewed.expires_at });
+  return renewed.token;
+}
+
 /** Deletes the stream, and forgets it: also where the transmitter refuses for good, or is away for a day. @throws {OutboundError | TransmitterFailure} */
-async function deleteStream(ctx: Context, row: TransmitterStreamRow): Promise<void> {
+async function deleteStream(ctx: Context, row: TransmitterStreamRow, token: string): Promise<void> {
   const { connection_id, configuration_endpoint, stream_id } = row;
-  const token = tokenOf(ctx, row);
   const now = ctx.clock.now();
   const since = await noteStreamUnwanted(ctx.scope, connection_id, now);
   const answer = await ask(ctx, token, 'DELETE', ofStream(configuration_endpoint, stream_id)).catch((error: unknown) => {
@@ -190,11 +197,14 @@ async function deleteStream(ctx: Context, row: TransmitterStreamRow): Promise<vo
  */
 export async function keepStream(ctx: Context, connection_id: string, connection: Connection | null): Promise<void> {
   const row = await findTransmitterStream(ctx.scope, connection_id);
-  const token = connection?.status === 'enabled' && keepsStream(connection) ? signalsToken(ctx, connection) : null;
-  const isWanted = connection !== null && token !== null;
-  if (row) {
-    if (!isWanted || row.unwanted_at !== null || !isOf(ctx, row, connection, token)) return deleteStream(ctx, row);
-    const isAsked = row.requested_at !== null && ctx.clock.now().getTime() - row.requested_at.getTime() < verificationMs;
-    if (row.verified_at === null && !isAsked) await verifyStream(ctx, token, row);
-  } else if (isWanted) await makeStream(ctx, connection, token);
+  const wanting = connection?.status === 'enabled' && keepsStream(connection) ? connection : null;
+  if (!row) {
+    const token = wanting && (await streamToken(ctx, wanting));
+    return wanting && token ? makeStream(ctx, wanting, token) : undefined;
+  }
+  const isWanted = wanting !== null && row.unwanted_at === null && isOf(ctx, row, wanting);
+  if (!isWanted) return deleteStream(ctx, row, tokenOf(ctx, row));
+  const token = await goodToken(ctx, row, wanting);
+  const isAsked = row.requested_at !== null && ctx.clock.now().getTime() - row.requested_at.getTime() < verificationMs;
+  if (row.verified_at === null && !isAsked) await verifyStream(ctx, token, row);
 }

@@ -23,7 +23,7 @@ const maxIssuers = 1_000;
 
 /** Whose keys are asked for, and what tells where they are, if not its metadata of OpenID Connect. `last_error` is left out where no record keeps what came of it. */
 export type KeyOwner = Pick<TrustedIssuerRow, 'id' | 'issuer' | 'jwks_uri' | 'jwks'> &
-  Partial<Pick<TrustedIssuerRow, 'last_error'>> & { readonly metadata?: 'ssf-configuration' };
+  Partial<Pick<TrustedIssuerRow, 'last_error'>> & { readonly metadata?: 'ssf-configuration' | 'oauth-authorization-server' };
 
 /** The keys of an issuer, or why they can't be had. */
 export type IssuerKeys = { readonly keys: readonly ClientKey[]; readonly error: string | null };
@@ -50,7 +50,7 @@ async function fetchJson(ctx: Context, url: string, what: string, started: numbe
 
 export class UnusableMetadata extends Error {}
 
-/** Of a transmitter of signals the path comes last (SSF 1.0 7.2.1), else first. */
+/** Of OpenID Connect the path comes first, else last (SSF 1.0 7.2.1, RFC 8414 3.1). */
 function metadataUrl({ issuer, metadata }: Pick<KeyOwner, 'issuer' | 'metadata'>): string {
   const base = issuer.replace(/\/$/, '');
   if (metadata === undefined || !URL.canParse(base)) return `${base}/.well-known/openid-configuration`;
@@ -65,9 +65,9 @@ async function fetchMetadata(ctx: Context, owner: Pick<KeyOwner, 'issuer' | 'met
   return metadata;
 }
 
-/** What a transmitter of signals says of itself (SSF 1.0 7.1). @throws {OutboundError | UnusableMetadata} */
-export const transmitterMetadata = (ctx: Context, issuer: string): Promise<JsonObject> =>
-  fetchMetadata(ctx, { issuer, metadata: 'ssf-configuration' }, performance.now());
+/** What the issuer says of itself as a transmitter of signals (SSF 1.0 7.1), or as an authorization server (RFC 8414). @throws {OutboundError | UnusableMetadata} */
+export const issuerMetadata = (ctx: Context, issuer: string, metadata: NonNullable<KeyOwner['metadata']>): Promise<JsonObject> =>
+  fetchMetadata(ctx, { issuer, metadata }, performance.now());
 
 /** The address of the keys: the one that was set, else that of the issuer's own metadata. */
 async function keysUrl(ctx: Context, owner: KeyOwner, started: number): Promise<string> {
