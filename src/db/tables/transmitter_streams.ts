@@ -43,9 +43,11 @@ export const insertTransmitterStream = (scope: Scope, row: Partial<TransmitterSt
 export async function renewStreamToken(
   scope: Scope,
   connection_id: string,
-  token: Pick<TransmitterStreamRow, 'signals_token_sealed' | 'token_expires_at'>,
+  { signals_token_sealed, token_expires_at }: Pick<TransmitterStreamRow, 'signals_token_sealed' | 'token_expires_at'>,
 ): Promise<void> {
-  await table<TransmitterStreamRow>(scope, 'transmitter_streams').where({ connection_id }).update(token);
+  await table<TransmitterStreamRow>(scope, 'transmitter_streams')
+    .where({ connection_id })
+    .update({ signals_token_sealed, token_expires_at });
 }
 
 /** Notes that a verification with this state is asked for. */
