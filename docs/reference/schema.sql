@@ -2029,6 +2029,26 @@ create table sso_flows (
 ) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX sso_flows_expires_at ON sso_flows USING btree (expires_at);
 
+create table transmitter_streams (
+  environment_id uuid not null,
+  connection_id uuid not null,
+  stream_id text not null,
+  issuer text not null,
+  receiver_url text not null,
+  audience text[] not null,
+  poll_url text,
+  configuration_endpoint text not null,
+  signals_token_sealed bytea not null,
+  state text,
+  requested_at timestamp with time zone,
+  verified_at timestamp with time zone,
+  unwanted_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  token_expires_at timestamp with time zone,
+  constraint transmitter_streams_pkey PRIMARY KEY (environment_id, connection_id),
+  constraint transmitter_streams_environment_id_fkey FOREIGN KEY (environment_id) REFERENCES environments(id) ON DELETE CASCADE
+) with ();
+
 create table troubled_deliveries (
   environment_id uuid not null,
   webhook_id uuid not null,

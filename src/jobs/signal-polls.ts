@@ -1,9 +1,12 @@
 import { tryAdvisoryLock } from '../db/connection/advisory-lock.js';
 import { listPolledConnections } from '../db/tables/connections.js';
-import { connectionOf } from '../domain/connections/connections.js';
-import { createContext, type Deps } from '../domain/context.js';
+import { listKeptStreams } from '../db/tables/transmitter_streams.js';
+import { connectionOf, type Connection } from '../domain/connections/connections.js';
+import { createContext, type Context, type Deps } from '../domain/context.js';
 import { findServedEnvironment } from '../domain/environments/environments.js';
-import { PollFailure, pollSignals } from '../domain/provider-signals/poll-signals.js';
+import { pollSignals } from '../domain/provider-signals/poll-signals.js';
+import { TransmitterFailure } from '../domain/provider-signals/transmitter-failure.js';
+import { keepStream } from '../domain/provider-signals/transmitter-stream.js';
 import { OutboundError } from '../platform/fetch/fetch.js';
 import { startLoop, type Loop } from '../platform/loop.js';
 
@@ -14,46 +17,56 @@ const atOnce = 10;
 /** How long one that failed isn't asked again. */
 const failedPauseMs = 60_000;
 
-type Polled = Awaited<ReturnType<typeof listPolledConnections>>[number];
+type Polled = Pick<Connection, 'environment_id' | 'id'>;
 
 /**
- * Fetches the signals of one connection, unless its transmitter failed within the last minute: `paused` has until when, by the id of the connection.
- * @returns how many there were
+ * Does something with the transmitter of one connection, unless that failed within the last minute: `paused` has until when, by the id of the connection.
+ * @returns what came of it; null where it wasn't done, or failed
  */
-export async function pollConnection(
+async function withTransmitter<T>(
   deps: Deps,
-  { environment_id, id }: Pick<Polled, 'environment_id' | 'id'>,
+  { environment_id, id }: Polled,
   paused: Map<string, number>,
-  signal?: AbortSignal,
-): Promise<number> {
+  work: (ctx: Context, connection: Connection | null) => Promise<T>,
+): Promise<T | null> {
   const now = deps.clock.elapsed();
   const environment = (paused.get(id) ?? 0) > now ? null : await findServedEnvironment(deps, environment_id);
-  const ctx = environment && createContext(deps, environment);
-  const connection = ctx && (await connectionOf(ctx, id));
-  if (!connection) return 0;
+  if (!environment) return null;
+  const ctx = createContext(deps, environment);
   try {
-    return await pollSignals(ctx, connection, signal);
+    return await work(ctx, await connectionOf(ctx, id));
   } catch (error) {
-    if (!(error instanceof OutboundError || error instanceof PollFailure)) throw error;
+    if (!(error instanceof OutboundError || error instanceof TransmitterFailure)) throw error;
     paused.set(id, now + failedPauseMs);
     const reason = error instanceof OutboundError ? error.reason : error.message;
     deps.logger.warn(
       { event: 'signals.poll_failed', environment_id, connection_id: id, reason },
       'the signals of a provider can not be fetched',
     );
-    return 0;
+    return null;
   }
 }
 
-/** One pass over the connections whose signals are fetched; one replica at a time. */
+/** Fetches the signals of one connection. @returns how many there were */
+export const pollConnection = async (deps: Deps, polled: Polled, paused: Map<string, number>, signal?: AbortSignal): Promise<number> =>
+  (await withTransmitter(deps, polled, paused, async (ctx, connection) => (connection ? pollSignals(ctx, connection, signal) : 0))) ?? 0;
+
+/** One pass over the connections whose streams the service keeps, and over those whose signals are fetched; one replica at a time. */
 export async function signalPollsPass(deps: Deps, paused: Map<string, number>, signal?: AbortSignal): Promise<void> {
   await tryAdvisoryLock(deps.db.knex, 'signal_polls', async () => {
-    const waiting = await listPolledConnections(deps.db.knex, batch);
-    for (const id of paused.keys()) if (!waiting.some((one) => one.id === id)) paused.delete(id);
-    const worker = async () => {
-      for (let next = waiting.shift(); next && !signal?.aborted; next = waiting.shift()) await pollConnection(deps, next, paused, signal);
+    const kept = (await listKeptStreams(deps.db.knex, batch)).map(({ environment_id, connection_id: id }) => ({ environment_id, id }));
+    const polled = await listPolledConnections(deps.db.knex, batch);
+    for (const id of paused.keys()) if (![...kept, ...polled].some((one) => one.id === id)) paused.delete(id);
+    const each = async (all: readonly Polled[], step: (one: Polled) => Promise<unknown>) => {
+      const waiting = [...all];
+      const worker = async () => {
+        for (let next = waiting.shift(); next && !signal?.aborted; next = waiting.shift()) await step(next);
+      };
+      await Promise.all(Array.from({ length: atOnce }, worker));
     };
-    await Promise.all(Array.from({ length: atOnce }, worker));
+    await each(kept, (one) => withTransmitter(deps, one, paused, (ctx, connection) => keepStream(ctx, one.id, connection)));
+    // Then what is fetched: by the streams, and with the tokens, that there are now.
+    await each(polled, (one) => pollConnection(deps, one, paused, signal));
   });
 }
 

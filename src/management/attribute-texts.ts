@@ -111,7 +111,7 @@ export const attributeTexts = named<Readonly<Record<string, string>>>({
     signals: 'Whether what the provider says of sessions and accounts there (SSF, OpenID Connect back-channel logout, Okta Universal Logout) ends the sessions here that began through the connection: `push`: it sends them to `signals_url`; `poll`: they are fetched.',
     signals_issuer: 'Their `iss`; null = the issuer of the connection. Needed with `saml`.',
     signals_audience: 'What `aud` of security event tokens has to name; null = `signals_url`.',
-    signals_poll_url: 'Where they are fetched (RFC 8936). Needed with `poll`; null = nowhere.',
+    signals_poll_url: 'Where they are fetched (RFC 8936) with `poll`; null = at the stream that the service keeps with `signals_token`, or with tokens that its client gets at the provider.',
     assertion_clients: '`authenticated`: public clients bring them with a key that they are bound to; `any`: without one too.',
     token_storage:
       'Whether people’s tokens at the provider are kept for clients with a provider grant: only then is offline access asked for. false ends those that are kept. Not of `saml` and `apple`.',

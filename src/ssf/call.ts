@@ -3,6 +3,7 @@ import { findSignalStream, type SignalStreamRow } from '../db/tables/signal_stre
 import type { Client } from '../domain/clients/clients.js';
 import type { Context } from '../domain/context.js';
 import { Refusal } from '../domain/refusal.js';
+import { isUuid } from '../lib/random.js';
 import { signalsAudience } from '../lib/signals-api.js';
 import { quotedValue } from '../domain/tokens/unusable-token.js';
 import { OAuthError } from '../errors.js';
@@ -50,7 +51,7 @@ export const answer =
 
 /** The client's stream of the id. @throws {OAuthError} 404, another client's too */
 export async function requireStream({ ctx, client }: Pick<SsfCall, 'ctx' | 'client'>, id: string, lock = false): Promise<SignalStreamRow> {
-  const row = await findSignalStream(ctx.scope, client.id, id, lock);
+  const row = isUuid(id) ? await findSignalStream(ctx.scope, client.id, id, lock) : null;
   if (!row) throw new OAuthError(404, 'not_found', 'there is no such stream of this client');
   return row;
 }

@@ -5,7 +5,7 @@ import type { Context } from '../domain/context.js';
 import { signSet } from '../domain/signals/set.js';
 import { OAuthError } from '../errors.js';
 import { isUuid } from '../lib/random.js';
-import { pollBody, readReceiverJson, streamId } from './body.js';
+import { pollBody, readReceiverJson } from './body.js';
 import { requireStream, type SsfCall, type SsfReply } from './call.js';
 
 /** The most tokens of one answer. */
@@ -28,9 +28,7 @@ async function waiting(ctx: Context, stream: SignalStreamRow, limit: number, atO
 export async function pollStream(call: SsfCall): Promise<SsfReply> {
   const { ctx, req, res } = call;
   const { maxEvents, returnImmediately, ack, setErrs } = await readReceiverJson(req, res, pollBody);
-  const id = streamId.safeParse(req.params['stream_id']);
-  if (!id.success) throw new OAuthError(404, 'not_found', 'there is no such stream of this client');
-  const stream = await requireStream(call, id.data);
+  const stream = await requireStream(call, String(req.params['stream_id']));
   if (stream.method !== 'poll') throw OAuthError.invalid_request('the tokens of this stream are pushed');
   const refused = Object.entries(setErrs);
   const done = [...ack, ...refused.map(([jti]) => jti)].filter(isUuid);

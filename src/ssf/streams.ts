@@ -3,12 +3,12 @@ import { excludeFromSignals, includeInSignals, insertSignalSet } from '../db/tab
 import { findUserByEmailKey } from '../db/tables/users.js';
 import type { Client } from '../domain/clients/clients.js';
 import { transaction, type Context } from '../domain/context.js';
-import { eventOf, signalEventsOf, signalEventUris } from '../domain/signals/event-types.js';
+import { deliveredEventsOf, requestedEventsOf, signalEventUris, urisOf } from '../domain/signals/event-types.js';
 import { changeSignalStream, createSignalStream, setSignalStatus, type SignalDelivery } from '../domain/signals/streams.js';
 import { OAuthError, RateLimitedError } from '../errors.js';
 import { normalizeEmail } from '../lib/email-address.js';
 import { isUuid, uuidv7 } from '../lib/random.js';
-import { changeBody, readReceiverJson, statusBody, streamBody, streamId, subjectBody, verifyBody, type SubjectIdentifier } from './body.js';
+import { changeBody, readReceiverJson, statusBody, streamBody, subjectBody, verifyBody, type SubjectIdentifier } from './body.js';
 import { requireStream, type SsfCall, type SsfReply } from './call.js';
 import { deliveryMethods, ssfPaths } from './configuration.js';
 
@@ -19,14 +19,13 @@ type Body = Awaited<ReturnType<typeof readReceiverJson<typeof streamBody._output
 
 /** A stream as its receiver sees it (SSF 1.0 8.1.1). What it sends along as `Authorization` is never shown. */
 function streamDocument(row: SignalStreamRow): Record<string, unknown> {
-  const uris = row.events_requested.map((event) => eventOf(event).uri);
   return {
     stream_id: row.id,
     iss: row.issuer,
     aud: row.client_id,
     events_supported: signalEventUris,
-    events_requested: uris,
-    events_delivered: uris,
+    events_requested: urisOf(row.events_requested),
+    events_delivered: urisOf(deliveredEventsOf(row.events_requested)),
     delivery: {
       method: deliveryMethods[row.method],
       endpoint_url: row.endpoint_url ?? `${row.issuer}${ssfPaths.poll}/${row.id}`,
@@ -44,7 +43,7 @@ const deliveryOf = (delivery: Body['delivery']): SignalDelivery =>
 /** Without a word about delivery a stream is polled (SSF 1.0 8.1.1.1); without one about events it gets none. */
 const wholeInput = ({ delivery, events_requested = [], description }: Body) => ({
   delivery: deliveryOf(delivery),
-  events_requested: signalEventsOf(events_requested),
+  events_requested: requestedEventsOf(events_requested),
   description: description ?? null,
 });
 
@@ -52,7 +51,7 @@ const wholeInput = ({ delivery, events_requested = [], description }: Body) => (
 function askedId({ req }: SsfCall): string | null {
   const ids = new URL(req.url, 'http://localhost').searchParams.getAll('stream_id');
   if (ids.length === 0) return null;
-  if (ids.length > 1 || !streamId.safeParse(ids[0]).success) throw OAuthError.invalid_request('stream_id must be the id of one stream');
+  if (ids.length > 1) throw OAuthError.invalid_request('stream_id must be the id of one stream');
   return ids[0] as string;
 }
 
@@ -169,7 +168,9 @@ export const removeSubject = changeSubject(excludeFromSignals, 204);
 /** Has a verification event sent through the stream (SSF 1.0 8.1.4.2). @throws {RateLimitedError} within a minute of the last one */
 export async function verifyStream(call: SsfCall): Promise<SsfReply> {
   const { stream_id, state } = await readReceiverJson(call.req, call.res, verifyBody);
-  const { id } = await requireStream(call, stream_id);
+  const { id, status } = await requireStream(call, stream_id);
+  // Nothing is kept for a disabled stream, so it has none to come (SSF 1.0 8.1.2.1).
+  if (status === 'disabled') return { status: 204 };
   const now = call.ctx.clock.now();
   const since = new Date(now.getTime() - minVerificationSeconds * 1000);
   const verified = await transaction(call.ctx, async (tx) => {

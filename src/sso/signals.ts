@@ -76,13 +76,16 @@ async function replayOf(form: Form, req: Request, connection: Connection, read: 
 function refuse(res: Response, status: number, { err, description }: Pick<RefusedSignal, 'err' | 'description'>): void {
   if (status === 401)
     res.setHeader('WWW-Authenticate', `Bearer error="invalid_token", error_description="${errorDescription(description)}"`);
-  // `error` is what back-channel logout (2.8) calls it.
-  res.status(status).json({
-    err,
-    description,
-    error: err === 'authentication_failed' ? 'invalid_token' : 'invalid_request',
-    error_description: errorDescription(description),
-  });
+  // RFC 8935 2.3: of the description. `error` is what back-channel logout (2.8) calls it.
+  res
+    .status(status)
+    .set('Content-Language', 'en')
+    .json({
+      err,
+      description,
+      error: err === 'authentication_failed' ? 'invalid_token' : 'invalid_request',
+      error_description: errorDescription(description),
+    });
 }
 
 /**

@@ -98,6 +98,8 @@ const fates: Readonly<Record<string, Fate | string>> = {
   'signal_streams.client_id': 'goes with the client',
   'signals.client_ids': 'goes to streams, which go with the client',
   'sso_flows.connection_id': 'an id, which is never made twice',
+  'transmitter_streams.audience': 'a name at a transmitter outside',
+  'transmitter_streams.connection_id': 'an id, which is never made twice',
   'user_roles.role_id': 'a role that somebody holds is not deleted',
   'workload_refusals.client_id': { client: 'gone' },
   'directory_users.resource': 'what the directory said of a person',

@@ -8959,9 +8959,9 @@ export interface components {
             signals_issuer?: string | null;
             /** @description What `aud` of security event tokens has to name; null = `signals_url`. */
             signals_audience?: string | null;
-            /** @description Where they are fetched (RFC 8936). Needed with `poll`; null = nowhere. */
+            /** @description Where they are fetched (RFC 8936) with `poll`; null = at the stream that the service keeps with `signals_token`, or with tokens that its client gets at the provider. */
             signals_poll_url?: string | null;
-            /** @description With which signals are fetched (`Bearer`). Sealed; never shown. null takes it away. A `signals_poll_url` on another server says it anew: 422 without. */
+            /** @description With which signals are fetched, or the service keeps a stream of them at the transmitter (SSF 1.0 8.1.1), where no `signals_poll_url` is fetched (`Bearer`). Sealed; never shown. null takes it away. Another server says it anew: 422 without. */
             signals_token?: string | null;
         };
         connection_update: {
@@ -9062,9 +9062,9 @@ export interface components {
             signals_issuer?: string | null;
             /** @description What `aud` of security event tokens has to name; null = `signals_url`. */
             signals_audience?: string | null;
-            /** @description Where they are fetched (RFC 8936). Needed with `poll`; null = nowhere. */
+            /** @description Where they are fetched (RFC 8936) with `poll`; null = at the stream that the service keeps with `signals_token`, or with tokens that its client gets at the provider. */
             signals_poll_url?: string | null;
-            /** @description With which signals are fetched (`Bearer`). Sealed; never shown. null takes it away. A `signals_poll_url` on another server says it anew: 422 without. */
+            /** @description With which signals are fetched, or the service keeps a stream of them at the transmitter (SSF 1.0 8.1.1), where no `signals_poll_url` is fetched (`Bearer`). Sealed; never shown. null takes it away. Another server says it anew: 422 without. */
             signals_token?: string | null;
         };
         provider_grant_create: {
@@ -12734,7 +12734,7 @@ export interface components {
                 signals_issuer?: string | null;
                 /** @description What `aud` of security event tokens has to name; null = `signals_url`. */
                 signals_audience?: string | null;
-                /** @description Where they are fetched (RFC 8936). Needed with `poll`; null = nowhere. */
+                /** @description Where they are fetched (RFC 8936) with `poll`; null = at the stream that the service keeps with `signals_token`, or with tokens that its client gets at the provider. */
                 signals_poll_url?: string | null;
                 /** @description Whether a client secret is stored; it is never shown. */
                 has_client_secret?: boolean;

@@ -7,7 +7,7 @@ import { runSystem } from '../system.js';
  * authenticated data: `<table>/<value>`, bytes in hexadecimal.
  */
 export type SealedColumn = {
-  readonly table: (typeof sealPurposes)[number] | 'provider_token_revocations';
+  readonly table: (typeof sealPurposes)[number] | 'provider_token_revocations' | 'transmitter_streams';
   readonly column: string;
   readonly key: string;
   readonly type: 'uuid' | 'text' | 'bytea';
@@ -44,6 +44,14 @@ export const sealedColumns: readonly SealedColumn[] = [
     aadTable: 'connections',
   },
   { table: 'connections', column: 'signals_token_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  {
+    table: 'transmitter_streams',
+    column: 'signals_token_sealed',
+    key: 'connection_id',
+    type: 'uuid',
+    aadColumn: 'connection_id',
+    aadTable: 'connections',
+  },
   { table: 'approvals', column: 'notification_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'authenticators', column: 'secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
   { table: 'sign_ins', column: 'linking_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },

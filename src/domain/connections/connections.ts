@@ -76,6 +76,25 @@ export const providerIssuerOf = (connection: Pick<Connection, 'issuer' | 'strate
 export const signalsIssuerOf = (connection: Pick<Connection, 'signals_issuer' | 'issuer' | 'strategy'>): string | null =>
   connection.signals_issuer ?? (connection.strategy === 'saml' ? null : providerIssuerOf(connection));
 
+type StreamSettings = Pick<
+  Connection,
+  'signals' | 'signals_poll_url' | 'signals_token_sealed' | 'signals_issuer' | 'strategy' | 'provider_client_secret_sealed'
+>;
+
+/** Whether our client at the provider gets the tokens for the stream: the provider is the transmitter, so that its secret goes nowhere else. */
+export const ownClientKeepsStream = (row: StreamSettings): boolean =>
+  row.signals === 'poll' &&
+  row.signals_poll_url === null &&
+  row.signals_token_sealed === null &&
+  row.signals_issuer === null &&
+  row.strategy === 'oidc' &&
+  row.provider_client_secret_sealed !== null;
+
+/** Whether the service makes the stream of signals at the transmitter itself: where it takes what is sent, or was not told where to fetch. */
+export const keepsStream = (row: StreamSettings): boolean =>
+  (row.signals_token_sealed !== null && (row.signals === 'push' || (row.signals === 'poll' && row.signals_poll_url === null))) ||
+  ownClientKeepsStream(row);
+
 /** Where a provider sends its signals to, which is what they have to be meant for unless it was told otherwise. */
 export const signalsUrl = (environment: Pick<Environment, 'issuer'>, { id }: Pick<Connection, 'id'>): string =>
   `${environment.issuer}/auth/sso/${id}/signals`;

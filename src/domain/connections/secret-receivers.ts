@@ -1,5 +1,6 @@
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import type { Problem } from '../refusal.js';
+import { keepsStream, signalsIssuerOf } from './connections.js';
 import { strategyOf, type StrategyName } from './strategies.js';
 
 export type SecretWay = Pick<ConnectionRow, 'strategy' | 'issuer' | 'token_endpoint'>;
@@ -20,11 +21,14 @@ export function leadsSecretElsewhere(before: SecretWay, after: SecretWay): boole
   return [...receiversOf(after)].some((origin) => !known.has(origin));
 }
 
-const originOf = ({ signals_poll_url: url }: Pick<ConnectionRow, 'signals_poll_url'>) =>
-  url !== null && URL.canParse(url) ? new URL(url).origin : null;
+/** Where the token goes: to the transmitter, whose metadata name its endpoints, or to where signals are fetched. */
+function originOf(row: ConnectionRow): string | null {
+  const url = keepsStream({ ...row, signals_token_sealed: Buffer.alloc(0) }) ? signalsIssuerOf(row) : row.signals_poll_url;
+  return url !== null && URL.canParse(url) ? new URL(url).origin : null;
+}
 
 /** The same of the token that signals are fetched with. */
-export function leadsSignalsTokenElsewhere(before: Parameters<typeof originOf>[0], after: Parameters<typeof originOf>[0]): boolean {
+export function leadsSignalsTokenElsewhere(before: ConnectionRow, after: ConnectionRow): boolean {
   const next = originOf(after);
   return next !== null && next !== originOf(before);
 }

@@ -1,20 +1,18 @@
 import type { Problem } from '../refusal.js';
-import { signalsIssuerOf, type Connection } from './connections.js';
+import { ownClientKeepsStream, signalsIssuerOf, type Connection } from './connections.js';
 
-/** Whose signals they are has to be known, and where they are fetched. */
+/** Whose signals they are has to be known, and with what they are fetched. */
 export function signalProblems(row: Connection): Problem[] {
   if (row.signals === 'off') return [];
   const isSaml = row.strategy === 'saml';
   const missing = [
     ...(signalsIssuerOf(row) === null ? [isSaml ? 'signals_issuer' : 'issuer'] : []),
-    ...(row.signals === 'poll' ? (['signals_poll_url', 'signals_token_sealed'] as const).filter((name) => row[name] === null) : []),
+    ...(row.signals === 'poll' && row.signals_token_sealed === null && !ownClientKeepsStream(row) ? ['signals_token'] : []),
   ];
-  return missing
-    .map((name) => name.replace(/_sealed$/, ''))
-    .map((attribute) => ({
-      status: 422,
-      code: 'required',
-      detail: `With signals ${row.signals} the connection needs ${attribute}.`,
-      attribute,
-    }));
+  return missing.map((attribute) => ({
+    status: 422,
+    code: 'required',
+    detail: `With signals ${row.signals} the connection needs ${attribute}.`,
+    attribute,
+  }));
 }

@@ -1,9 +1,11 @@
-import { signalsToken, type Connection } from '../connections/connections.js';
+import { keepsStream, signalsToken, type Connection } from '../connections/connections.js';
 import type { Context } from '../context.js';
 import { noOrigin } from '../origin.js';
 import { jsonObject, type JsonObject } from '../../lib/json-object.js';
 import { readSecurityEventToken } from './read-signal.js';
 import { noteRefusedSignal, receiveSignal } from './receive-signal.js';
+import { polledStream } from './transmitter-stream.js';
+import { TransmitterFailure } from './transmitter-failure.js';
 
 const timeoutMs = 10_000;
 const maxResponseBytes = 1024 * 1024;
@@ -11,26 +13,32 @@ const maxEvents = 50;
 /** Of one pass: what is more waits for the next. */
 const maxRounds = 20;
 
-/** The transmitter doesn't answer as RFC 8936 says; the message is for the log. */
-export class PollFailure extends Error {}
-
 type Acknowledged = { readonly ack: string[]; readonly setErrs: Record<string, { err: string; description: string }> };
 
-async function ask(ctx: Context, url: string, token: string, { ack, setErrs }: Acknowledged): Promise<JsonObject> {
-  const body = { maxEvents, returnImmediately: true, ...(ack.length > 0 && { ack }), ...(Object.keys(setErrs).length > 0 && { setErrs }) };
+type Polled = { readonly url: string; readonly token: string };
+
+async function ask(ctx: Context, { url, token }: Polled, { ack, setErrs }: Acknowledged): Promise<JsonObject> {
+  const refused = Object.keys(setErrs).length > 0;
+  const body = { maxEvents, returnImmediately: true, ...(ack.length > 0 && { ack }), ...(refused && { setErrs }) };
   const answer = await ctx.net.fetch.request(url, {
     method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept: 'application/json' },
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json',
+      // RFC 8936 2.6: of what is said about refused ones.
+      ...(refused && { 'content-language': 'en' }),
+    },
     body: JSON.stringify(body),
     timeoutMs,
     maxResponseBytes,
   });
-  if (answer.status !== 200) throw new PollFailure(`status ${answer.status}`);
-  if (answer.truncated) throw new PollFailure('the answer is too long');
+  if (answer.status !== 200) throw new TransmitterFailure(`status ${answer.status}`);
+  if (answer.truncated) throw new TransmitterFailure('the answer is too long');
   try {
     return jsonObject(JSON.parse(answer.body.toString('utf8'))) ?? {};
   } catch {
-    throw new PollFailure('the answer is no JSON');
+    throw new TransmitterFailure('the answer is no JSON');
   }
 }
 
@@ -52,16 +60,19 @@ async function take(ctx: Context, connection: Connection, sets: readonly (readon
 
 /**
  * Fetches the signals of a connection (RFC 8936) until there are none, and acknowledges them. @returns how many there were
- * @throws {OutboundError | PollFailure}
+ * @throws {OutboundError | TransmitterFailure}
  */
 export async function pollSignals(ctx: Context, connection: Connection, signal?: AbortSignal): Promise<number> {
-  const { signals_poll_url: url } = connection;
+  const { signals_poll_url } = connection;
   const token = signalsToken(ctx, connection);
-  if (url === null || token === null) return 0;
+  const polled = keepsStream(connection)
+    ? await polledStream(ctx, connection)
+    : signals_poll_url !== null && token !== null && { url: signals_poll_url, token };
+  if (!polled) return 0;
   let count = 0;
   let done: Acknowledged = { ack: [], setErrs: {} };
   for (let round = 0; round < maxRounds && !signal?.aborted; round += 1) {
-    const answer = await ask(ctx, url, token, done);
+    const answer = await ask(ctx, polled, done);
     const sets = Object.entries(jsonObject(answer['sets']) ?? {}).slice(0, maxEvents);
     if (sets.length === 0) break;
     done = await take(ctx, connection, sets);

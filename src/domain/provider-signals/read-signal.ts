@@ -1,6 +1,7 @@
 import { notSigned, timeProblem, verifiedClaims } from '../workloads/assertion.js';
 import type { KeyOwner } from '../workloads/issuer-keys.js';
-import { providerIssuerOf, samlEntityId, signalsIssuerOf, signalsUrl, type Connection } from '../connections/connections.js';
+import { findTransmitterStream, type TransmitterStreamRow } from '../../db/tables/transmitter_streams.js';
+import { keepsStream, providerIssuerOf, samlEntityId, signalsIssuerOf, signalsUrl, type Connection } from '../connections/connections.js';
 import type { Context } from '../context.js';
 import { jsonObject, type JsonObject } from '../../lib/json-object.js';
 import { isNumericDate } from '../../lib/numeric-date.js';
@@ -19,6 +20,10 @@ const kinds: ReadonlyMap<string, SignalKind> = new Map([
   ['https://schemas.openid.net/secevent/risc/event-type/credential-compromise', 'credential-compromise'],
 ]);
 
+/** The URIs of the events that end something here. */
+export const endingEvents: readonly string[] = [...kinds.keys()];
+const verificationEvent = 'https://schemas.openid.net/secevent/ssf/event-type/verification';
+
 /** A signal of the connection's provider, not yet known to be new. */
 export type ReadSignal = {
   /** Of its `jti`, by the form that it came in. */
@@ -28,11 +33,13 @@ export type ReadSignal = {
   readonly events: readonly { readonly kind: SignalKind; readonly at: Date }[];
   /** Null: nobody whom this service could know. */
   readonly subject: SignalSubject | null;
+  /** What a verification of the stream was asked for with, where it is that. */
+  readonly verified_state?: string | null;
 };
 
 /** Why it isn't taken: `err` as RFC 8935 2.4 has it, `description` is public and names claims, never what they hold. */
 export type RefusedSignal = {
-  readonly err: 'invalid_request' | 'invalid_key' | 'invalid_issuer' | 'invalid_audience' | 'authentication_failed';
+  readonly err: 'invalid_request' | 'invalid_key' | 'invalid_issuer' | 'invalid_audience' | 'invalid_state' | 'authentication_failed';
   readonly description: string;
   readonly because: SecurityEventReason;
 };
@@ -72,10 +79,23 @@ function momentOf(ctx: Context, seconds: unknown, otherwise: unknown): Date {
 }
 
 /** Whose keys sign security event tokens: of a transmitter of its own what that says of itself (SSF 1.0 7.1), else the provider's. */
-const transmitterOf = ({ id, jwks_uri, signals_issuer }: Connection, issuer: string): KeyOwner =>
-  signals_issuer === null
-    ? { id, issuer, jwks_uri, jwks: null }
-    : { id: `${id} transmitter`, issuer, jwks_uri: null, jwks: null, metadata: 'ssf-configuration' };
+const transmitterOf = (connection: Connection, issuer: string): KeyOwner =>
+  connection.signals_issuer === null && !keepsStream(connection)
+    ? { id: connection.id, issuer, jwks_uri: connection.jwks_uri, jwks: null }
+    : { id: `${connection.id} transmitter`, issuer, jwks_uri: null, jwks: null, metadata: 'ssf-configuration' };
+
+/** Whether a verification is of the stream and of what it was asked for with (SSF 1.0 8.1.4.1); one that nobody asked for has no state. */
+function verificationProblem(
+  { stream_id, state }: TransmitterStreamRow,
+  sub_id: JsonObject | null,
+  event: JsonObject,
+): RefusedSignal | null {
+  if (sub_id?.['format'] !== 'opaque' || sub_id['id'] !== stream_id)
+    return refused('invalid_request', 'sub_id of the verification is another stream', 'signal_not_for_us');
+  return event['state'] === undefined || event['state'] === state
+    ? null
+    : refused('invalid_state', 'state of the verification is another one', 'signal_not_for_us');
+}
 
 /** Reads a security event token (RFC 8417, SSF 1.0). */
 export async function readSecurityEventToken(ctx: Context, connection: Connection, token: string): Promise<ReadSignal | RefusedSignal> {
@@ -86,8 +106,12 @@ export async function readSecurityEventToken(ctx: Context, connection: Connectio
   if (isRefused(claims)) return claims;
   const { aud, iat, exp, jti, sub_id } = claims;
   const now = ctx.clock.now().getTime() / 1000;
-  const audience = connection.signals_audience ?? signalsUrl(ctx.environment, connection);
-  if (![aud].flat().includes(audience)) return refused('invalid_audience', 'aud of the token is another receiver', 'signal_not_for_us');
+  const stream = keepsStream(connection) ? await findTransmitterStream(ctx.scope, connection.id) : null;
+  const { signals_audience } = connection;
+  const audience: unknown[] =
+    signals_audience !== null ? [signals_audience] : (stream?.audience ?? [signalsUrl(ctx.environment, connection)]);
+  if (![aud].flat().some((one) => audience.includes(one)))
+    return refused('invalid_audience', 'aud of the token is another receiver', 'signal_not_for_us');
   if (!isNumericDate(iat) || iat > now + skewSeconds || iat < now - keptSeconds)
     return refused('invalid_request', 'iat of the token is missing, in the future, or more than seven days ago', 'signal_expired');
   if (exp !== undefined && !(isNumericDate(exp) && exp > now - skewSeconds))
@@ -95,13 +119,18 @@ export async function readSecurityEventToken(ctx: Context, connection: Connectio
   const [members, id] = [Object.entries(jsonObject(claims['events']) ?? {}), jsonObject(sub_id)];
   if (members.length === 0 || members.length > maxEvents || members.some(([, event]) => jsonObject(event) === null))
     return refused('invalid_request', 'events of the token must hold events');
+  const verification = stream && jsonObject(jsonObject(claims['events'])?.[verificationEvent]);
+  const wrong = verification && verificationProblem(stream, id, verification);
+  if (wrong) return wrong;
   const events = members.map(([name, event]) => {
     const { event_timestamp, 'event-timestamp': ofRisc } = event as JsonObject;
     return { kind: kinds.get(name) ?? 'other', at: momentOf(ctx, event_timestamp ?? ofRisc, iat) };
   });
   if (!id && events.some(({ kind }) => kind !== 'other')) return refused('invalid_request', 'sub_id is required in the token');
   const subject = id && (await signalSubjectOf(ctx, connection, id));
-  return { id: `set ${String(jti)}`, expires_at: timeOf(iat + keptSeconds + 2 * skewSeconds), events, subject };
+  const expires_at = timeOf(iat + keptSeconds + 2 * skewSeconds);
+  const verified_state = verification?.['state'] === undefined ? null : (stream?.state ?? null);
+  return { id: `set ${String(jti)}`, expires_at, events, subject, verified_state };
 }
 
 /** Reads a logout token (OpenID Connect Back-Channel Logout 1.0 2.6). */

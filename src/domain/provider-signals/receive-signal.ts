@@ -1,6 +1,7 @@
 import { listSessionsThrough } from '../../db/tables/provider_sessions.js';
 import { noteReceivedSignal } from '../../db/tables/received_signals.js';
 import { endRedeemedOfSubject, revokeGrants } from '../../db/tables/revocations.js';
+import { noteStreamVerified } from '../../db/tables/transmitter_streams.js';
 import { digest } from '../../lib/digest.js';
 import { noteSecurityEvent, recordSecurityEvent, serviceActor } from '../audit/security-trail.js';
 import type { Connection } from '../connections/connections.js';
@@ -30,6 +31,7 @@ async function endThrough(tx: Context, { id: connection_id }: Connection, { subj
 export async function receiveSignal(ctx: Context, connection: Connection, signal: ReadSignal, origin: Origin): Promise<boolean> {
   return transaction(ctx, async (tx) => {
     if (!(await noteReceivedSignal(tx.scope, connection.id, digest(signal.id), signal.expires_at))) return false;
+    if (signal.verified_state != null) await noteStreamVerified(tx.scope, connection.id, signal.verified_state, tx.clock.now());
     for (const { kind, at } of signal.events) {
       tx.metrics.signalsReceived.inc({ kind });
       if (kind === 'other') continue;

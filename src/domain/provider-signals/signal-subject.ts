@@ -9,6 +9,12 @@ export type SignalSubject = { readonly subject: string | null; readonly sid: str
 export const shortText = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' && value.length <= 1024 && !value.includes('\0') ? value : null;
 
+/** An address that can be kept; null for anything else. */
+export const shortAddress = (value: unknown): string | null => {
+  const text = shortText(value);
+  return text !== null && URL.canParse(text) ? new URL(text).href : null;
+};
+
 /** The account that a simple subject names; null for one of another issuer, and for formats that name none here. */
 async function accountOf(ctx: Context, connection: Connection, id: JsonObject): Promise<string | null> {
   switch (id['format']) {

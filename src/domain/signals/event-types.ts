@@ -38,5 +38,17 @@ export function eventOf(name: string): { readonly uri: string; readonly reason: 
 /** The URIs of all events that a stream can ask for. */
 export const signalEventUris: readonly string[] = [...names.keys()];
 
-/** Those of the URIs that are known here, by their names. */
-export const signalEventsOf = (uris: readonly string[]): SignalEvent[] => [...new Set(uris.flatMap((uri) => names.get(uri) ?? []))];
+/**
+ * The URIs as rows keep them: those that are known here by their names, any other as it came, which no signal ever bears (SSF 1.0 8.1.1: an event that is not
+ * understood is ignored, not forgotten). What is no URI, and so might be taken for a name, is left out.
+ */
+export const requestedEventsOf = (uris: readonly string[]): string[] => [
+  ...new Set(uris.flatMap((uri) => names.get(uri) ?? (uri.includes(':') ? [uri] : []))),
+];
+
+/** Those of the requested ones that are known here, by their names. */
+export const deliveredEventsOf = (requested: readonly string[]): SignalEvent[] =>
+  requested.filter((event): event is SignalEvent => Object.hasOwn(signalEvents, event));
+
+/** Requested events by their URIs. */
+export const urisOf = (requested: readonly string[]): string[] => requested.map((event) => events[event]?.uri ?? event);

@@ -7,7 +7,6 @@ import { signalsAudience, signalsPermissions } from '../../lib/signals-api.js';
 import { apiResourceOf, clientGrantOf, clientOf, type Client } from '../clients/clients.js';
 import type { Context } from '../context.js';
 import { Refusal } from '../refusal.js';
-import type { SignalEvent } from './event-types.js';
 
 // Every operation takes the context of a transaction.
 
@@ -16,7 +15,8 @@ export type SignalDelivery =
   { readonly method: 'push'; readonly endpoint_url: string; readonly authorization: string | null } | { readonly method: 'poll' };
 
 export type SignalStreamInput = {
-  readonly events_requested: readonly SignalEvent[];
+  /** As `requestedEventsOf` has them. */
+  readonly events_requested: readonly string[];
   readonly delivery: SignalDelivery;
   readonly description: string | null;
 };

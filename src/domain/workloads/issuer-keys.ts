@@ -23,49 +23,57 @@ const maxIssuers = 1_000;
 
 /** Whose keys are asked for, and what tells where they are, if not its metadata of OpenID Connect. `last_error` is left out where no record keeps what came of it. */
 export type KeyOwner = Pick<TrustedIssuerRow, 'id' | 'issuer' | 'jwks_uri' | 'jwks'> &
-  Partial<Pick<TrustedIssuerRow, 'last_error'>> & { readonly metadata?: 'ssf-configuration' };
+  Partial<Pick<TrustedIssuerRow, 'last_error'>> & { readonly metadata?: 'ssf-configuration' | 'oauth-authorization-server' };
 
 /** The keys of an issuer, or why they can't be had. */
 export type IssuerKeys = { readonly keys: readonly ClientKey[]; readonly error: string | null };
 
-/** What a document at the issuer says. @throws {Unusable} when there is none */
+/** What a document at the issuer says. @throws {UnusableMetadata} when there is none */
 async function fetchJson(ctx: Context, url: string, what: string, started: number): Promise<JsonObject> {
   const answer = await ctx.net.fetch.request(url, {
     headers: { accept: 'application/json, application/jwk-set+json' },
     timeoutMs: Math.max(1, timeoutMs - Math.round(performance.now() - started)),
     maxResponseBytes,
   });
-  if (answer.status !== 200) throw new Unusable(`${what}: status ${answer.status}`);
-  if (answer.truncated) throw new Unusable(`${what} is too long`);
+  if (answer.status !== 200) throw new UnusableMetadata(`${what}: status ${answer.status}`);
+  if (answer.truncated) throw new UnusableMetadata(`${what} is too long`);
   let document: unknown;
   try {
     document = JSON.parse(answer.body.toString('utf8'));
   } catch {
-    throw new Unusable(`${what} is no JSON`);
+    throw new UnusableMetadata(`${what} is no JSON`);
   }
   const members = jsonObject(document);
-  if (members === null) throw new Unusable(`${what} is no object`);
+  if (members === null) throw new UnusableMetadata(`${what} is no object`);
   return members;
 }
 
-class Unusable extends Error {}
+export class UnusableMetadata extends Error {}
 
-/** Of a transmitter of signals the path comes last (SSF 1.0 7.2.1), else first. */
-function metadataUrl({ issuer, metadata }: KeyOwner): string {
+/** Of OpenID Connect the path comes first, else last (SSF 1.0 7.2.1, RFC 8414 3.1). */
+function metadataUrl({ issuer, metadata }: Pick<KeyOwner, 'issuer' | 'metadata'>): string {
   const base = issuer.replace(/\/$/, '');
   if (metadata === undefined || !URL.canParse(base)) return `${base}/.well-known/openid-configuration`;
   const { origin, pathname } = new URL(base);
   return `${origin}/.well-known/${metadata}${pathname === '/' ? '' : pathname}`;
 }
 
-/** The address of the keys: the one that was set, else that of the issuer's own metadata, which must be its own (OIDC Discovery 4.3, RFC 8414 3.3). */
-async function keysUrl(ctx: Context, owner: KeyOwner, started: number): Promise<string> {
-  const { issuer, jwks_uri } = owner;
-  if (jwks_uri !== null) return jwks_uri;
+/** The issuer's own metadata (OIDC Discovery 4.3, RFC 8414 3.3). */
+async function fetchMetadata(ctx: Context, owner: Pick<KeyOwner, 'issuer' | 'metadata'>, started: number): Promise<JsonObject> {
   const metadata = await fetchJson(ctx, metadataUrl(owner), 'the metadata', started);
-  if (metadata['issuer'] !== issuer) throw new Unusable('the metadata is of another issuer');
-  const found = metadata['jwks_uri'];
-  if (typeof found !== 'string') throw new Unusable('the metadata has no jwks_uri');
+  if (metadata['issuer'] !== owner.issuer) throw new UnusableMetadata('the metadata is of another issuer');
+  return metadata;
+}
+
+/** What the issuer says of itself as a transmitter of signals (SSF 1.0 7.1), or as an authorization server (RFC 8414). @throws {OutboundError | UnusableMetadata} */
+export const issuerMetadata = (ctx: Context, issuer: string, metadata: NonNullable<KeyOwner['metadata']>): Promise<JsonObject> =>
+  fetchMetadata(ctx, { issuer, metadata }, performance.now());
+
+/** The address of the keys: the one that was set, else that of the issuer's own metadata. */
+async function keysUrl(ctx: Context, owner: KeyOwner, started: number): Promise<string> {
+  if (owner.jwks_uri !== null) return owner.jwks_uri;
+  const found = (await fetchMetadata(ctx, owner, started))['jwks_uri'];
+  if (typeof found !== 'string') throw new UnusableMetadata('the metadata has no jwks_uri');
   return found;
 }
 
@@ -74,11 +82,11 @@ async function fetchKeys(ctx: Context, issuer: KeyOwner): Promise<IssuerKeys> {
   try {
     const url = await keysUrl(ctx, issuer, started);
     const keys = importKeySet(await fetchJson(ctx, url, 'the key set', started), maxKeys);
-    if (keys === null || keys.length === 0) throw new Unusable('the key set has no usable key');
+    if (keys === null || keys.length === 0) throw new UnusableMetadata('the key set has no usable key');
     return { keys, error: null };
   } catch (error) {
     if (error instanceof OutboundError) return { keys: [], error: `could not be reached (${error.reason})` };
-    if (error instanceof Unusable) return { keys: [], error: error.message };
+    if (error instanceof UnusableMetadata) return { keys: [], error: error.message };
     throw error;
   }
 }

@@ -147,7 +147,7 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
       z.string().min(1).max(8192).nullable().meta({
         writeOnly: true,
         description:
-          'With which signals are fetched (`Bearer`). Sealed; never shown. null takes it away. A `signals_poll_url` on another server says it anew: 422 without.',
+          'With which signals are fetched, or the service keeps a stream of them at the transmitter (SSF 1.0 8.1.1), where no `signals_poll_url` is fetched (`Bearer`). Sealed; never shown. null takes it away. Another server says it anew: 422 without.',
       }),
     ],
   },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { reachOfSignalStream } from '../../domain/reach/reach-of.js';
+import { deliveredEventsOf } from '../../domain/signals/event-types.js';
 import { overruleSignalStatus } from '../../domain/signals/streams.js';
 import { invalidTransition } from '../../domain/refusal.js';
 import { removeSignalStream, signalStreamStatuses, visibleSignalStreams, type SignalStreamRow } from '../../db/tables/signal_streams.js';
@@ -38,6 +39,7 @@ export const signal_streams = resource<SignalStreamRow>({
     ...stamps,
   }),
   computed: {
+    events_requested: ({ events_requested }) => deliveredEventsOf(events_requested),
     failed_attempt_count: ({ attempt_count }) => attempt_count,
     has_authorization: ({ authorization_sealed }) => authorization_sealed !== null,
     // A row that was just written goes on as it was.

@@ -22,6 +22,7 @@ import { endProviderToken } from '../../../src/db/tables/provider_tokens.js';
 import { providerSecretAad } from '../../../src/domain/connections/connections.js';
 import { signalStreamAad } from '../../../src/domain/signals/streams.js';
 import { linkIdentity } from '../../../src/domain/connections/identities.js';
+import { insertTransmitterStream } from '../../../src/db/tables/transmitter_streams.js';
 import { answerSsoFlow, insertSsoFlow } from '../../../src/db/tables/sso_flows.js';
 import { createSealer, keyIdOf, type Sealer } from '../../../src/lib/seal.js';
 import { addConnection, providerSecret } from '../../support/connections.js';
@@ -113,6 +114,16 @@ async function fill({ deps }: Process, mails = 3): Promise<Context> {
   const signals = await addSignalStream(ctx, client.id);
   const authorization_sealed = ctx.crypto.sealer.seal('Bearer x', signalStreamAad(signals.id));
   await ctx.db.knex('signal_streams').where({ id: signals.id }).update({ authorization_sealed });
+  await insertTransmitterStream(ctx.scope, {
+    connection_id: connection.id,
+    stream_id: 'kept',
+    issuer: 'https://transmitter.example',
+    receiver_url: 'https://here.example',
+    audience: ['us'],
+    configuration_endpoint: 'https://transmitter.example/streams',
+    signals_token_sealed: ctx.crypto.sealer.seal('x', providerSecretAad(connection.id)),
+    created_at: now,
+  });
   await addApproval(ctx, client.id, user.id);
   for (const subject of ['kept', 'to be revoked']) {
     const identity = await linkIdentity(ctx, user.id, { ...account, subject });

@@ -71,7 +71,9 @@ export const connectionsPresentation: Presentation = {
     { label: 'Callback URL', value: stack(code(a['callback_url'], true), quiet('Register it with the provider.')) },
     { label: 'Login URL', value: code(a['login_url'], true) },
     ...(a['signals'] === 'push' ? [{ label: 'Signals URL', value: code(a['signals_url'], true) }] : []),
-    ...(a['signals'] === 'poll' ? [{ label: 'Signals fetched from', value: code(a['signals_poll_url'], true) }] : []),
+    ...(a['signals'] === 'poll' && a['signals_poll_url'] !== null
+      ? [{ label: 'Signals fetched from', value: code(a['signals_poll_url'], true) }]
+      : []),
     { label: 'Strategy', value: text(connectionStrategies[a['strategy'] as StrategyName].display_name) },
     { label: terms.name, value: code(a['name']) },
     ...(a['strategy'] === 'saml'
