@@ -1,5 +1,7 @@
 // What people do with an invitation: whoever has the link and the address gets in, once, and nobody else.
 import { expect, test } from 'vitest';
+import { transaction } from '../../src/domain/context.js';
+import { acceptInvitation } from '../../src/domain/organizations/invitations.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
 import { addOrganization, invitationPath, invite } from '../support/invitations.js';
@@ -211,6 +213,20 @@ test('an invitation whose maker may no longer make it when its stranger has regi
   await db.knex('organization_invitations').where(where).update({ inviter_id, inviter_name: 'Maker' });
   expect((await complete()).status).toBe(410);
   expect((await api.get('/users?filter[email]=late@example.com')).body['data']).toHaveLength(0);
+});
+
+test('an invitation whose maker may no longer make it by the time it is accepted stays open for whoever sends it again', async () => {
+  const ctx = await service.context();
+  const user = await addUser(ctx);
+  const { organization, record } = await invited(user.email);
+  const { id: inviter_id } = await addUser(ctx);
+  const rows = ctx.db.knex('organization_invitations').where({ environment_id: ctx.scope.environment_id, id: record['id'] });
+  await rows.clone().update({ inviter_id, inviter_name: 'Maker' });
+  const { token_digest } = (await rows.clone().first()) as { token_digest: Buffer };
+  expect(await transaction(ctx, (tx) => acceptInvitation(tx, token_digest, user))).toBeNull();
+  expect(await rows.clone().first()).toMatchObject({ accepted_at: null });
+  expect((await api.post(`/organization_invitations/${record['id']}/resend`)).status).toBe(202);
+  expect(await membersOf(organization)).toHaveLength(0);
 });
 
 test('an invitation that is revoked while its stranger registers makes no account (attack 43.1339)', async () => {

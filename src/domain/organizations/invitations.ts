@@ -209,8 +209,11 @@ export async function findInvitation(ctx: Context, token: string): Promise<HeldI
  */
 export async function acceptInvitation(tx: Context, token_digest: Buffer, user: UserRow): Promise<Invitation | null> {
   const now = tx.clock.now();
-  const row = user.email_verified ? await spendInvitation(tx.scope, token_digest, user, now) : null;
-  if (!row || !(await stands(tx, row))) return null;
+  const found = user.email_verified ? await findInvitationByDigest(tx.scope, token_digest) : null;
+  // One that nobody may give any more isn't spent: whoever sends it again gives it.
+  if (!found || !(await stands(tx, found))) return null;
+  const row = await spendInvitation(tx.scope, token_digest, user, now);
+  if (!row) return null;
   const organization = await requireEnabled(tx, row.organization_id);
   const roles = await listRolesOfInvitation(tx.scope, row.id);
   const membership = await findMembership(tx, organization.id, user.id);
