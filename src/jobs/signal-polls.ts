@@ -54,9 +54,9 @@ export const pollConnection = async (deps: Deps, polled: Polled, paused: Map<str
 /** One pass over the connections whose streams the service keeps, and over those whose signals are fetched; one replica at a time. */
 export async function signalPollsPass(deps: Deps, paused: Map<string, number>, signal?: AbortSignal): Promise<void> {
   await tryAdvisoryLock(deps.db.knex, 'signal_polls', async () => {
-    const kept = (await listKeptStreams(deps.db.knex, batch)).map(({ environment_id, connection_id: id }) => ({ environment_id, id }));
+    const streamed = (await listKeptStreams(deps.db.knex, batch)).map(({ environment_id, connection_id: id }) => ({ environment_id, id }));
     const polled = await listPolledConnections(deps.db.knex, batch);
-    for (const id of paused.keys()) if (![...kept, ...polled].some((one) => one.id === id)) paused.delete(id);
+    for (const id of paused.keys()) if (![...streamed, ...polled].some((one) => one.id === id)) paused.delete(id);
     const each = async (all: readonly Polled[], step: (one: Polled) => Promise<unknown>) => {
       const waiting = [...all];
       const worker = async () => {
@@ -64,7 +64,7 @@ export async function signalPollsPass(deps: Deps, paused: Map<string, number>, s
       };
       await Promise.all(Array.from({ length: atOnce }, worker));
     };
-    await each(kept, (one) => withTransmitter(deps, one, paused, (ctx, connection) => keepStream(ctx, one.id, connection)));
+    await each(streamed, (one) => withTransmitter(deps, one, paused, (ctx, connection) => keepStream(ctx, one.id, connection)));
     // Then what is fetched: by the streams, and with the tokens, that there are now.
     await each(polled, (one) => pollConnection(deps, one, paused, signal));
   });

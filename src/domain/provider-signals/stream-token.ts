@@ -15,7 +15,7 @@ const scope = 'ssf.read ssf.manage';
 export type StreamToken = { readonly token: string; readonly expires_at: Date | null };
 
 /** What a document at the issuer says. @throws {OutboundError | TransmitterFailure} */
-export const metadataOf = (...asked: Parameters<typeof issuerMetadata>): ReturnType<typeof issuerMetadata> =>
+export const publishedMetadata = (...asked: Parameters<typeof issuerMetadata>): ReturnType<typeof issuerMetadata> =>
   issuerMetadata(...asked).catch((error: unknown) => {
     throw error instanceof UnusableMetadata ? new TransmitterFailure(error.message) : error;
   });
@@ -26,7 +26,7 @@ export async function streamToken(ctx: Context, connection: Connection): Promise
   if (set !== null) return { token: set, expires_at: null };
   const secret = ownClientKeepsStream(connection) ? providerSecret(ctx, connection) : null;
   if (secret === null) return null;
-  const metadata = await metadataOf(ctx, signalsIssuerOf(connection) ?? '', 'oauth-authorization-server');
+  const metadata = await publishedMetadata(ctx, signalsIssuerOf(connection) ?? '', 'oauth-authorization-server');
   const url = shortAddress(metadata['token_endpoint']);
   if (url === null) throw new TransmitterFailure('the metadata has no token_endpoint');
   const methods = metadata['token_endpoint_auth_methods_supported'];

@@ -23,7 +23,7 @@ import {
 import type { Context } from '../context.js';
 import { endingEvents } from './read-signal.js';
 import { shortAddress, shortText } from './signal-subject.js';
-import { metadataOf, streamToken, type StreamToken } from './stream-token.js';
+import { publishedMetadata, streamToken, type StreamToken } from './stream-token.js';
 import { TransmitterFailure } from './transmitter-failure.js';
 
 const timeoutMs = 10_000;
@@ -122,7 +122,7 @@ const deliveryOf = { push: 'urn:ietf:rfc:8935', poll: 'urn:ietf:rfc:8936' } as c
 /** Makes the stream. @throws {OutboundError | TransmitterFailure} */
 async function makeStream(ctx: Context, connection: Connection, { token, expires_at }: StreamToken): Promise<void> {
   const issuer = signalsIssuerOf(connection) ?? '';
-  const endpoint = endpointOf(await metadataOf(ctx, issuer, 'ssf-configuration'), 'configuration_endpoint');
+  const endpoint = endpointOf(await publishedMetadata(ctx, issuer, 'ssf-configuration'), 'configuration_endpoint');
   const url = signalsUrl(ctx.environment, connection);
   const delivery = { method: deliveryOf[connection.signals as 'push'], ...(connection.signals === 'push' && { endpoint_url: url }) };
   const body = { events_requested: endingEvents, description: url, delivery };
@@ -153,7 +153,7 @@ async function makeStream(ctx: Context, connection: Connection, { token, expires
 /** Reads the stream and its status, and has it verified (SSF 1.0 8.1.4). @throws {OutboundError | TransmitterFailure} */
 async function verifyStream(ctx: Context, token: string, row: TransmitterStreamRow): Promise<void> {
   const { stream_id, configuration_endpoint, connection_id } = row;
-  const metadata = await metadataOf(ctx, row.issuer, 'ssf-configuration');
+  const metadata = await publishedMetadata(ctx, row.issuer, 'ssf-configuration');
   const { status } = await ask(ctx, token, 'GET', ofStream(configuration_endpoint, stream_id));
   if (status === 404) return void (await removeTransmitterStream(ctx.scope, connection_id));
   if (metadata['status_endpoint'] !== undefined)
