@@ -10,6 +10,7 @@ import { sessionOf } from '../http/auth/browser-session.js';
 import { formPage } from '../http/auth/csrf.js';
 import { errorMessage } from '../http/pages/error-texts.js';
 import { originOf } from '../http/pages/mail-origin.js';
+import { listProviderTokensOfUser } from '../db/tables/provider_tokens.js';
 import type { PageAuthorization } from '../http/pages/pages.js';
 import { detailReader } from '../http/pages/detail-texts.js';
 import { scopeText } from '../http/pages/scope-texts.js';
@@ -38,6 +39,7 @@ async function authorizationsIn(req: Request, words: Words): Promise<PageAuthori
   const described = await listDescribedScopes(ctx.scope, identifiers);
   const names = await listApiResourceNames(ctx.scope, identifiers);
   const waiting = await openApprovals(req, words);
+  const provider_tokens = await listProviderTokensOfUser(ctx.scope, sessionOf(req).user_id);
   const textOf = (identifier: string, name: string) =>
     scopeText(words, name, described.find((one) => one.name === name && one.identifier === identifier)?.description);
   const details = await detailReader(
@@ -58,6 +60,9 @@ async function authorizationsIn(req: Request, words: Words): Promise<PageAuthori
         api: identifier === '' ? null : (names.get(identifier) ?? identifier),
         scopes: scopes.map((name) => textOf(identifier, name)),
       })),
+    provider_accounts: provider_tokens
+      .filter(({ client_id }) => client_id === one.client_id)
+      .map(({ connection_name, scopes }) => ({ provider: connection_name, scopes })),
     details: one.authorization_details.flatMap((detail) => details(detail) ?? []),
     approvals: waiting.filter(({ client_id }) => client_id === one.client_id),
     origin: one.origin,

@@ -7,11 +7,14 @@ import { blockClient } from '../../src/domain/grants/authorizations.js';
 import { giveConsent } from '../../src/domain/grants/consents.js';
 import { unusedAuthorizationPass } from '../../src/jobs/unused-authorizations.js';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
+import { addIdentity } from '../support/assertions.js';
+import { addConnection } from '../support/connections.js';
 import { csrfOf, type Browser } from '../support/browser.js';
 import { addClient, addResource, addUser, type TestClient } from '../support/data.js';
 import { mailTo } from '../support/mailbox.js';
 import { authorizeCode, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
 import { auditRows, lastRow } from '../support/security-events.js';
+import { addProviderGrant, addProviderToken } from '../support/provider-tokens.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { signedIn } from '../support/signed-in.js';
 
@@ -52,6 +55,25 @@ test('shows agents first: what each may do, where, who allowed it, and since whe
   expect(applications.map(({ client_id }) => client_id)).toEqual([agent.id, app.id]);
   expect(applications[0]).toMatchObject({ is_agent: true, origin: 'person', blocked_by: null });
   expect(applications[0]?.access).toContainEqual({ api: 'Notes', scopes: [expect.any(String)] });
+});
+
+test('shows at which accounts at providers each has a token, until it has ended (specification 19.5.6)', async () => {
+  const connection = await addConnection(ctx, { display_name: 'Corp Calendar', token_storage: true });
+  const identity = { id: await addIdentity(ctx, connection, user, user.id), user_id: user.id, connection_id: connection.id };
+  await addProviderGrant(ctx, agent.id, connection.id);
+  await allow(agent);
+  await allow(app);
+  const id = await addProviderToken(ctx, { identity, client_id: agent.id });
+  const accounts = async () => {
+    const answer = await browser.get('/account/applications', { accept: 'application/json' });
+    const { applications } = (await answer.json()) as { applications: { client_id: string; provider_accounts: object[] }[] };
+    return Object.fromEntries(applications.map(({ client_id, provider_accounts }) => [client_id, provider_accounts]));
+  };
+  expect(await accounts()).toEqual({ [agent.id]: [{ provider: 'Corp Calendar', scopes: ['calendar'] }], [app.id]: [] });
+  expect(await page()).toContain('Corp Calendar');
+  await post(`/account/provider_tokens/${id}/revoke`);
+  expect(await accounts()).toEqual({ [agent.id]: [], [app.id]: [] });
+  expect(await page()).not.toContain('Corp Calendar');
 });
 
 test('one POST ends it; another blocks it, and lets it in again', async () => {

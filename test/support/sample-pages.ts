@@ -310,6 +310,7 @@ const authorization = {
   logo_uri: null,
   open_url: null,
   access: [{ api: 'Notes', scopes: ['Read your notes'] }],
+  provider_accounts: [{ provider: 'Google', scopes: ['calendar.readonly'] }],
   details: [],
   origin: 'person' as 'person' | 'administrator' | 'employer' | 'approval',
   approvals: [],

@@ -206,12 +206,15 @@ export async function keepProviderToken(scope: Scope, token: ProviderTokenToKeep
 export type OwnProviderToken = Pick<ProviderTokenRow, 'id' | 'identity_id' | 'client_id' | 'scopes' | 'granted_at' | 'last_used_at'> & {
   readonly client_name: string;
   readonly client_verified: boolean;
+  readonly connection_name: string;
 };
 
 /** The live ones of the user with their clients, newest first. */
 export async function listProviderTokensOfUser(scope: Scope, user_id: string): Promise<OwnProviderToken[]> {
-  const text = `select t.id, t.identity_id, t.client_id, t.scopes, t.granted_at, t.last_used_at, c.name as client_name, c.verified as client_verified
+  const text = `select t.id, t.identity_id, t.client_id, t.scopes, t.granted_at, t.last_used_at, c.name as client_name, c.verified as client_verified,
+      o.display_name as connection_name
     from provider_tokens t join clients c on c.environment_id = t.environment_id and c.id = t.client_id
+      join connections o on o.environment_id = t.environment_id and o.id = t.connection_id
     where t.environment_id = $1 and t.user_id = $2::uuid and t.status = 'live' order by t.granted_at desc, t.id`;
   return run<OwnProviderToken>(scope, { name: 'provider_tokens.of_user', text }, [user_id]);
 }

@@ -31,6 +31,8 @@ export type PageAuthorization = PageClient & {
   logo_uri: string | null;
   open_url: string | null;
   access: { api: string | null; scopes: string[] }[];
+  /** What it may do at accounts of the person's at providers (specification 21). */
+  provider_accounts: { provider: string; scopes: string[] }[];
   details: PageDetailText[];
   /** What it asks the person just now. */
   approvals: PageApproval[];
