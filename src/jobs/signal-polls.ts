@@ -11,7 +11,8 @@ import { OutboundError } from '../platform/fetch/fetch.js';
 import { startLoop, type Loop } from '../platform/loop.js';
 
 const pauseMs = 5_000;
-const batch = 200;
+/** Below the id of every connection. */
+const nobody = '00000000-0000-0000-0000-000000000000';
 /** Asked at the same time: one that hangs keeps few others waiting. */
 const atOnce = 10;
 /** How long one that failed isn't asked again. */
@@ -51,22 +52,37 @@ async function withTransmitter<T>(
 export const pollConnection = async (deps: Deps, polled: Polled, paused: Map<string, number>, signal?: AbortSignal): Promise<number> =>
   (await withTransmitter(deps, polled, paused, async (ctx, connection) => (connection ? pollSignals(ctx, connection, signal) : 0))) ?? 0;
 
-/** One pass over the connections whose streams the service keeps, and over those whose signals are fetched; one replica at a time. */
-export async function signalPollsPass(deps: Deps, paused: Map<string, number>, signal?: AbortSignal): Promise<void> {
-  await tryAdvisoryLock(deps.db.knex, 'signal_polls', async () => {
-    const streamed = (await listKeptStreams(deps.db.knex, batch)).map(({ environment_id, connection_id: id }) => ({ environment_id, id }));
-    const polled = await listPolledConnections(deps.db.knex, batch);
-    for (const id of paused.keys()) if (![...streamed, ...polled].some((one) => one.id === id)) paused.delete(id);
-    const each = async (all: readonly Polled[], step: (one: Polled) => Promise<unknown>) => {
-      const waiting = [...all];
-      const worker = async () => {
-        for (let next = waiting.shift(); next && !signal?.aborted; next = waiting.shift()) await step(next);
-      };
-      await Promise.all(Array.from({ length: atOnce }, worker));
+/** Takes the step for each that is listed, a page after the other, so many of a page at once. */
+async function forEachListed(
+  list: (after: string, limit: number) => Promise<Polled[]>,
+  perPage: number,
+  step: (one: Polled) => Promise<unknown>,
+  signal?: AbortSignal,
+): Promise<void> {
+  for (
+    let page: Polled[] = [], after = nobody;
+    after !== '' && !signal?.aborted;
+    after = page.length < perPage ? '' : (page.at(-1)?.id ?? '')
+  ) {
+    page = await list(after, perPage);
+    const waiting = [...page];
+    const worker = async () => {
+      for (let next = waiting.shift(); next && !signal?.aborted; next = waiting.shift()) await step(next);
     };
-    await each(streamed, (one) => withTransmitter(deps, one, paused, (ctx, connection) => keepStream(ctx, one.id, connection)));
+    await Promise.all(Array.from({ length: atOnce }, worker));
+  }
+}
+
+/** One pass over the connections whose streams the service keeps, and over those whose signals are fetched; one replica at a time. */
+export async function signalPollsPass(deps: Deps, paused: Map<string, number>, signal?: AbortSignal, perPage = 200): Promise<void> {
+  const { knex } = deps.db;
+  await tryAdvisoryLock(knex, 'signal_polls', async () => {
+    for (const [id, until] of paused) if (until <= deps.clock.elapsed()) paused.delete(id);
+    const keep = (one: Polled) => withTransmitter(deps, one, paused, (ctx, connection) => keepStream(ctx, one.id, connection));
+    await forEachListed((after, limit) => listKeptStreams(knex, after, limit), perPage, keep, signal);
     // Then what is fetched: by the streams, and with the tokens, that there are now.
-    await each(polled, (one) => pollConnection(deps, one, paused, signal));
+    const poll = (one: Polled) => pollConnection(deps, one, paused, signal);
+    await forEachListed((after, limit) => listPolledConnections(knex, after, limit), perPage, poll, signal);
   });
 }
 

@@ -368,6 +368,25 @@ describe('polling (RFC 8936, specification 20.2.6)', () => {
     expect(bodies.every((body) => body['returnImmediately'] === true)).toBe(true);
   });
 
+  test('a pass reaches every connection, however many a page has', async () => {
+    const made = [await polled(), await polled(), await polled()];
+    const asked = () => made.map(({ connection }) => upstream.asked(`/poll/${connection.id}`).length > 0);
+    for (const { connection } of made) {
+      upstream.instead.set(`/poll/${connection.id}`, (_req, res) => void res.writeHead(200).end('{"sets":{}}'));
+      await changeRow(
+        ctx,
+        'connections',
+        { id: connection.id },
+        { signals: 'poll', signals_poll_url: `${upstream.url}/poll/${connection.id}` },
+      );
+    }
+    await vi.waitFor(async () => {
+      await signalPollsPass(service.deps, new Map(), undefined, 1);
+      expect(asked()).toEqual([true, true, true]);
+    });
+    for (const { connection } of made) await changeRow(ctx, 'connections', { id: connection.id }, { signals: 'off' });
+  });
+
   test.each([
     ['a failure', 503, '{}'],
     ['no JSON', 200, 'x'],

@@ -202,9 +202,13 @@ export async function listTakingConnections(knex: Knex): Promise<TakingConnectio
   return runSystem<TakingConnection>(knex, { name: 'connections.taking', text }, []);
 }
 
-/** The enabled connections of all environments whose signals are fetched, the oldest first. */
-export async function listPolledConnections(knex: Knex, limit: number): Promise<Pick<ConnectionRow, 'environment_id' | 'id'>[]> {
-  const text = `select environment_id, id from connections where status = 'enabled' and signals = 'poll'
-    and ${servedSql('environment_id')} order by created_at, id limit $1`;
-  return runSystem<Pick<ConnectionRow, 'environment_id' | 'id'>>(knex, { name: 'connections.polled', text }, [limit]);
+/** The enabled connections of all environments whose signals are fetched, up to `limit` in the order of their ids, which come after `after`. */
+export async function listPolledConnections(
+  knex: Knex,
+  after: string,
+  limit: number,
+): Promise<Pick<ConnectionRow, 'environment_id' | 'id'>[]> {
+  const text = `select environment_id, id from connections where status = 'enabled' and signals = 'poll' and id > $1
+    and ${servedSql('environment_id')} order by id limit $2`;
+  return runSystem<Pick<ConnectionRow, 'environment_id' | 'id'>>(knex, { name: 'connections.polled', text }, [after, limit]);
 }

@@ -22,15 +22,12 @@ export type TransmitterStreamRow = {
   created_at: Date;
 };
 
-/** A connection that should have a stream, or has one. */
-export type KeptStream = { readonly environment_id: string; readonly connection_id: string };
-
-/** The connections of all environments that should have a stream, and those that have one, up to `limit`. */
-export function listKeptStreams(knex: Knex, limit: number): Promise<KeptStream[]> {
-  const text = `select environment_id, id as connection_id from connections where status = 'enabled'
-      and (signals = 'push' and signals_token_sealed is not null or signals = 'poll' and signals_poll_url is null) and ${servedSql('environment_id')}
-    union select environment_id, connection_id from transmitter_streams where ${servedSql('environment_id')} order by 1, 2 limit $1`;
-  return runSystem<KeptStream>(knex, { name: 'transmitter_streams.kept', text }, [limit]);
+/** The connections of all environments that should have a stream, and those that have one, up to `limit` in the order of their ids, which come after `after`. */
+export function listKeptStreams(knex: Knex, after: string, limit: number): Promise<{ environment_id: string; id: string }[]> {
+  const text = `select environment_id, id from connections where status = 'enabled'
+      and (signals = 'push' and signals_token_sealed is not null or signals = 'poll' and signals_poll_url is null) and id > $1 and ${servedSql('environment_id')}
+    union select environment_id, connection_id from transmitter_streams where connection_id > $1 and ${servedSql('environment_id')} order by 2 limit $2`;
+  return runSystem(knex, { name: 'transmitter_streams.kept', text }, [after, limit]);
 }
 
 export async function findTransmitterStream(scope: Scope, connection_id: string): Promise<TransmitterStreamRow | null> {
