@@ -1,5 +1,5 @@
 // Signals of providers: what ends with them and what doesn't, and what is refused.
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { deleteExpired, expiringTables } from '../../src/db/tables/expiring.js';
 import { pollConnection, signalPollsPass } from '../../src/jobs/signal-polls.js';
 import { providerSecretAad } from '../../src/domain/connections/connections.js';
@@ -354,10 +354,11 @@ describe('polling (RFC 8936, specification 20.2.6)', () => {
     });
     await changeRow(ctx, 'connections', { id: made.connection.id }, { signals: 'poll' });
     // Another test may be at its own pass: one at a time.
-    await vi.waitFor(async () => {
+    const fetched = async () => {
       await signalPollsPass(service.deps, new Map());
-      expect(keys.length).toBeGreaterThanOrEqual(2);
-    });
+      return keys.length;
+    };
+    await expect.poll(fetched).toBeGreaterThanOrEqual(2);
     await changeRow(ctx, 'connections', { id: made.connection.id }, { signals: 'off' });
     expect(await isSignedIn(browser)).toBe(false);
     expect(new Set(keys)).toEqual(new Set(['Bearer the token']));
@@ -370,7 +371,10 @@ describe('polling (RFC 8936, specification 20.2.6)', () => {
 
   test('a pass reaches every connection, however many a page has', async () => {
     const made = [await polled(), await polled(), await polled()];
-    const asked = () => made.map(({ connection }) => upstream.asked(`/poll/${connection.id}`).length > 0);
+    const asked = async () => {
+      await signalPollsPass(service.deps, new Map(), undefined, 1);
+      return made.map(({ connection }) => upstream.asked(`/poll/${connection.id}`).length > 0);
+    };
     for (const { connection } of made) {
       upstream.instead.set(`/poll/${connection.id}`, (_req, res) => void res.writeHead(200).end('{"sets":{}}'));
       await changeRow(
@@ -380,10 +384,7 @@ describe('polling (RFC 8936, specification 20.2.6)', () => {
         { signals: 'poll', signals_poll_url: `${upstream.url}/poll/${connection.id}` },
       );
     }
-    await vi.waitFor(async () => {
-      await signalPollsPass(service.deps, new Map(), undefined, 1);
-      expect(asked()).toEqual([true, true, true]);
-    });
+    await expect.poll(asked).toEqual([true, true, true]);
     for (const { connection } of made) await changeRow(ctx, 'connections', { id: connection.id }, { signals: 'off' });
   });
 
