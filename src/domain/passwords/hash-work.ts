@@ -4,7 +4,7 @@ export type HashEngine = 'argon2' | 'bcrypt' | 'pbkdf2' | 'scrypt';
 /** What a hash costs: memory in KiB (8 at least), passes over it. */
 export type PasswordCost = { readonly memoryCost: number; readonly timeCost: number };
 
-/** What the hashes that are made here cost. */
+/** What hashes that are made here cost, unless the operator chose otherwise (PASSWORD_HASH). */
 export const ownCost = { memoryCost: 19_456, timeCost: 2 } as const;
 
 /** The work of an argon2 hash: KiB of memory times passes. */
