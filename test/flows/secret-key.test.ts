@@ -223,15 +223,15 @@ test('operators see in the settings how far a change of the key has come', async
       .knex('secret_keys')
       .where({ id: createSealer(k1).key_id })
       .update(change);
-  await expect.poll(text).toContain(`Key ${createSealer(k2).key_id} Seals everything that is new`);
-  await expect.poll(text).toMatch(new RegExp(`Key ${createSealer(k1).key_id} Nothing is sealed with it (?!;)`));
+  await expect.poll(text).toContain(`Key ${createSealer(k2).key_id} Encrypts new values`);
+  await expect.poll(text).toMatch(new RegExp(`Key ${createSealer(k1).key_id} Nothing is encrypted with it (?!;)`));
   const now = ctx.clock.now();
   await status({ sealing_since: new Date(0), sealing_seen_at: now, pending_count: 1234, emptied_at: null });
   expect(await text()).toContain(`Values to re-encrypt 1,234 values`);
   expect(await text()).toContain(`Key ${createSealer(k1).key_id} Still needed: 1,234 values`);
   await status({ pending_count: 0, emptied_at: now });
   const tomorrow = new Date(now.getTime() + 86_400_000).toISOString().slice(0, 10);
-  expect(await text()).toContain(`Nothing is sealed with it; it can be removed after ${tomorrow}`);
+  expect(await text()).toContain(`Nothing is encrypted with it; it can be removed after ${tomorrow}`);
   await status({ sealing_seen_at: new Date(0) });
-  expect(await text()).toContain('Nothing is sealed with it; it can be removed');
+  expect(await text()).toContain('Nothing is encrypted with it; it can be removed');
 });

@@ -153,7 +153,7 @@ export type Part =
       }[];
     }
   | { readonly kind: 'secret'; readonly id: string; readonly label: string; readonly secret: string; readonly text: string }
-  | { readonly kind: 'notice'; readonly tone: 'good' | 'info' | 'warning' | 'bad'; readonly text: string }
+  | { readonly kind: 'notice'; readonly tone: 'good' | 'info' | 'warning' | 'bad'; readonly text: string; readonly link?: LinkButton }
   | { readonly kind: 'buttons'; readonly links: readonly LinkButton[]; readonly posts: readonly PostButton[] }
   | { readonly kind: 'dangers'; readonly items: readonly { readonly title: string; readonly text: string; readonly link: LinkButton }[] }
   | {

@@ -9,8 +9,8 @@ export async function factorNotice(call: Call): Promise<Part[]> {
   if (ctx.environment.kind !== 'production' || !may(call, 'users', 'read')) return [];
   const { people, without, viewer_without } = await countAdministratorFactors(ctx.scope, actor.actor_id ?? '');
   if (without === 0) return [];
-  const who = people === 1 ? 'The administrator signs in' : without === 1 ? `One of ${people} administrators signs in` : `${without} of ${people} administrators sign in`; // prettier-ignore
+  const who = people === 1 ? 'The administrator signs in' : without === 1 ? `1 of ${people} administrators signs in` : `${without} of ${people} administrators sign in`; // prettier-ignore
   const text = `${who} with one factor: anyone who learns that password controls this environment. Adding a passkey or an authenticator app takes a minute.`;
   const own = { label: 'Add yours', path: '/account/authenticators' };
-  return [{ kind: 'notice', tone: 'warning', text }, ...(viewer_without ? [{ kind: 'buttons' as const, links: [own], posts: [] }] : [])];
+  return [{ kind: 'notice', tone: 'warning', text, ...(viewer_without ? { link: own } : {}) }];
 }

@@ -5,13 +5,14 @@ import { figure, text } from '../../parts/values.js';
 
 function rowOf({ id, seals, has_sealed, pending_count, may_go_at }: SecretKeyStatus, now: Date): Row {
   const label = id === unnamedKey ? 'Keys that values don’t name' : `Key ${id}`;
-  if (seals) return { label, value: text('Seals everything that is new') };
-  if (may_go_at === null) return { label, value: text(`Still needed: ${figure(pending_count)} values, or a process that seals with it`) };
-  if (!has_sealed) return { label, value: text('Nothing is sealed with it') };
+  if (seals) return { label, value: text('Encrypts new values') };
+  if (may_go_at === null)
+    return { label, value: text(`Still needed: ${figure(pending_count)} values, or a process that encrypts with it`) };
+  if (!has_sealed) return { label, value: text('Nothing is encrypted with it') };
   const until = `${may_go_at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   const rest =
-    may_go_at <= now ? 'it can be removed' : `it can be removed after ${until}, when codes and links sealed with it have expired`;
-  return { label, value: text(`Nothing is sealed with it; ${rest}`) };
+    may_go_at <= now ? 'it can be removed' : `it can be removed after ${until}, when codes and links encrypted with it have expired`;
+  return { label, value: text(`Nothing is encrypted with it; ${rest}`) };
 }
 
 /** The progress of a change of SECRET_KEY, shown in the default environment only; empty elsewhere. */
