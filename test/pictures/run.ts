@@ -120,8 +120,9 @@ try {
     scope: 'openid',
   });
   const authorize = `/oauth/authorize?${query.toString()}`;
-  await playLena(service, authorize);
+  // Before her tries, which the service adds to today's.
   await addFigures(ctx);
+  await playLena(service, authorize);
   await mkdir(folder, { recursive: true });
   const blank = await browser.newPage();
   for (const colorScheme of ['light', 'dark'] as const) {
