@@ -28,25 +28,19 @@ export type BackchannelLogoutRow = {
  * ends the sessions. @returns how many there are to send.
  */
 export async function insertBackchannelLogouts(scope: Scope, session_ids: readonly string[], issuer: string, now: Date): Promise<number> {
-  const rows = await run<{ count: number }>(
-    scope,
-    {
-      name: 'backchannel_logouts.insert',
-      text: `with due as (
-               insert into backchannel_logouts
-                 (environment_id, id, client_id, session_id, user_id, logout_uri, issuer, next_attempt_at, created_at)
-               select $1, uuid_v7($4), c.id, s.id, s.user_id, c.backchannel_logout_uri, $3, now(), $4
-               from session_clients sc
-               join sessions s on s.environment_id = $1 and s.id = sc.session_id
-               join clients c on c.environment_id = $1 and c.id = sc.client_id
-               where sc.environment_id = $1 and sc.session_id = any ($2::uuid[])
-                 and c.backchannel_logout_uri is not null and c.status = 'enabled'
-               returning id
-             ), counted as (select count(*)::integer as count from due)
-             select count, case when count > 0 then notify_after_commit('outbox', 'backchannel_logout') end from counted`,
-    },
-    [session_ids, issuer, now],
-  );
+  const text = `with due as (
+        insert into backchannel_logouts
+          (environment_id, id, client_id, session_id, user_id, logout_uri, issuer, next_attempt_at, created_at)
+        select $1, uuid_v7($4), c.id, s.id, s.user_id, c.backchannel_logout_uri, $3, now(), $4
+        from session_clients sc
+        join sessions s on s.environment_id = $1 and s.id = sc.session_id
+        join clients c on c.environment_id = $1 and c.id = sc.client_id
+        where sc.environment_id = $1 and sc.session_id = any ($2::uuid[])
+          and c.backchannel_logout_uri is not null and c.status = 'enabled'
+        returning id
+      ), counted as (select count(*)::integer as count from due)
+      select count, case when count > 0 then notify_after_commit('outbox', 'backchannel_logout') end from counted`;
+  const rows = await run<{ count: number }>(scope, { name: 'backchannel_logouts.insert', text }, [session_ids, issuer, now]);
   return rows[0]?.count ?? 0;
 }
 

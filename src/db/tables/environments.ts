@@ -243,17 +243,11 @@ export async function findStaleHashMix(knex: Knex, since: Date): Promise<string 
 export async function renewHashMix(scope: Scope, at: Date): Promise<void> {
   scope.touched.add('environments');
   await scope.knex.raw(`set local statement_timeout = ${patienceMs}`);
-  await run(
-    scope,
-    {
-      name: 'environments.renew_hash_mix',
-      text: `update environments set password_hash_mix_at = $2, password_hash_mix = (
-               select jsonb_agg(jsonb_build_object('shape', shape, 'users', users)) from (
-                 select password_hash_shape(password_hash) as shape, count(*) as users from users
-                 where environment_id = $1 and password_hash is not null group by 1 order by 2 desc, 1 limit 64) as counted
-               where exists (select from users where environment_id = $1 and password_hash_work(password_hash) is not null))
-             where id = $1`,
-    },
-    [at],
-  );
+  const text = `update environments set password_hash_mix_at = $2, password_hash_mix = (
+        select jsonb_agg(jsonb_build_object('shape', shape, 'users', users)) from (
+          select password_hash_shape(password_hash) as shape, count(*) as users from users
+          where environment_id = $1 and password_hash is not null group by 1 order by 2 desc, 1 limit 64) as counted
+        where exists (select from users where environment_id = $1 and password_hash_work(password_hash) is not null))
+      where id = $1`;
+  await run(scope, { name: 'environments.renew_hash_mix', text }, [at]);
 }

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
-import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { rowFunctions } from '../records.js';
+import { remove, run, table, update, type Scope } from '../scope.js';
 
 /** A row of `identities`: an account at a provider, known by (connection, subject) and never by its address. */
 export type IdentityRow = {
@@ -63,9 +64,7 @@ export async function listIdentitiesOfUser(scope: Scope, user_id: string): Promi
 }
 
 /** Stores an identity; (connection, subject) is unique. */
-export async function insertIdentity(scope: Scope, row: Partial<IdentityRow>): Promise<IdentityRow> {
-  return insert<IdentityRow>(scope, 'identities', row);
-}
+export const { insert: insertIdentity } = rowFunctions<IdentityRow>('identities');
 
 /** Stores what the provider said at a login; null when there is no such identity, of that user and generation where they are named. */
 export async function updateIdentity(
@@ -81,15 +80,9 @@ export async function updateIdentity(
  * Returns how many there were.
  */
 export async function voidIdentitiesOfUser(scope: Scope, user_id: string, except_connection_id: string | null): Promise<number> {
-  const rows = await run<{ id: string }>(
-    scope,
-    {
-      name: 'identities.void_of_user',
-      text: `update identities set generation = 0 where environment_id = $1 and user_id = $2 and generation <> 0
-               and ($3::uuid is null or connection_id <> $3) returning id`,
-    },
-    [user_id, except_connection_id],
-  );
+  const text = `update identities set generation = 0 where environment_id = $1 and user_id = $2 and generation <> 0
+      and ($3::uuid is null or connection_id <> $3) returning id`;
+  const rows = await run<{ id: string }>(scope, { name: 'identities.void_of_user', text }, [user_id, except_connection_id]);
   return rows.length;
 }
 

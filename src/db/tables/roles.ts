@@ -1,19 +1,15 @@
 import type { Knex } from 'knex';
-import { insert, insertMissing, remove, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { insertMissing, table, update, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 
-export type RoleRow = {
-  environment_id: string;
-  id: string;
+export type RoleRow = RecordRow & {
   name: string;
   description: string | null;
   /** Given to users, or to members of an organization, where alone it counts then. */
   kind: 'environment' | 'organization';
   is_default: boolean;
   is_system: boolean;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 /** The role of the name, or null; `lock` holds its row until the end of the transaction. */
@@ -35,9 +31,7 @@ export async function countRoleMembers(scope: Scope, role_id: string): Promise<n
   return Number((rows as unknown as { count: number }[])[0]?.count ?? 0);
 }
 
-export async function insertRole(scope: Scope, row: Partial<RoleRow>): Promise<RoleRow> {
-  return insert<RoleRow>(scope, 'roles', row);
-}
+export const { insert: insertRole, update: updateRole, remove: deleteRole } = rowFunctions<RoleRow>('roles');
 
 /** Gives the role the permissions; what it holds already stays. */
 export async function addRolePermissions(scope: Scope, role_id: string, permission_ids: readonly string[]): Promise<void> {
@@ -94,14 +88,6 @@ export async function listRoleNamesOfUsers(scope: Scope, user_ids: readonly stri
     .orderBy('r.name')
     .select('user_roles.user_id', 'r.name');
   return rows as { user_id: string; name: string }[];
-}
-
-export async function updateRole(scope: Scope, id: string, changes: Partial<RoleRow>): Promise<RoleRow | null> {
-  return update<RoleRow>(scope, 'roles', { id }, changes);
-}
-
-export async function deleteRole(scope: Scope, id: string): Promise<boolean> {
-  return (await remove<RoleRow>(scope, 'roles', { id })) > 0;
 }
 
 export async function removeRolePermissions(scope: Scope, role_id: string, permission_ids: readonly string[]): Promise<void> {

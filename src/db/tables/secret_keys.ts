@@ -22,29 +22,23 @@ const holderLifetimeSeconds = 90;
  * @returns whether it became the newest just now, in place of another one
  */
 export async function announceSecretKeys(knex: Knex, { id, sealing_key, opening_keys }: SecretKeyHolder): Promise<boolean> {
-  const [row] = await runSystem<{ changed: boolean }>(
-    knex,
-    {
-      name: 'secret_keys.announce',
-      text: `with holder as (
-               insert into secret_key_holders (id, sealing_key, opening_keys, seen_at) values ($1, $2, $3, now())
-               on conflict (id) do update set seen_at = now()
-             ), gone as (
-               delete from secret_key_holders where seen_at < now() - interval '1 day'
-             ), earlier as (
-               insert into secret_keys (id) select key from unnest($3::text[]) as key where key <> $2 order by key on conflict (id) do nothing
-             )
-             insert into secret_keys as k (id, sealing_since, sealing_seen_at) values ($2, now(), now())
-             on conflict (id) do update set sealing_seen_at = now(), emptied_at = null, sealing_since =
-               case when k.sealing_since is null
-                 or exists (select 1 from secret_keys o where o.sealing_since > k.sealing_since)
-                   and not exists (select 1 from secret_keys o
-                     where o.sealing_since > k.sealing_since and o.sealing_seen_at > now() - interval '10 minutes')
-               then now() else k.sealing_since end
-             returning k.sealing_since = now() and exists (select 1 from secret_keys o where o.id <> $2 and o.sealing_since is not null) as changed`,
-    },
-    [id, sealing_key, opening_keys],
-  );
+  const text = `with holder as (
+        insert into secret_key_holders (id, sealing_key, opening_keys, seen_at) values ($1, $2, $3, now())
+        on conflict (id) do update set seen_at = now()
+      ), gone as (
+        delete from secret_key_holders where seen_at < now() - interval '1 day'
+      ), earlier as (
+        insert into secret_keys (id) select key from unnest($3::text[]) as key where key <> $2 order by key on conflict (id) do nothing
+      )
+      insert into secret_keys as k (id, sealing_since, sealing_seen_at) values ($2, now(), now())
+      on conflict (id) do update set sealing_seen_at = now(), emptied_at = null, sealing_since =
+        case when k.sealing_since is null
+          or exists (select 1 from secret_keys o where o.sealing_since > k.sealing_since)
+            and not exists (select 1 from secret_keys o
+              where o.sealing_since > k.sealing_since and o.sealing_seen_at > now() - interval '10 minutes')
+        then now() else k.sealing_since end
+      returning k.sealing_since = now() and exists (select 1 from secret_keys o where o.id <> $2 and o.sealing_since is not null) as changed`;
+  const [row] = await runSystem<{ changed: boolean }>(knex, { name: 'secret_keys.announce', text }, [id, sealing_key, opening_keys]);
   return row?.changed ?? false;
 }
 

@@ -47,15 +47,9 @@ export async function isEnrolling(scope: Scope, id: string, now: Date): Promise<
 
 /** Counts a try before it is looked at, in one statement. @returns the tries with this one; null when there is none left, or the time is up */
 export async function countSignInAttempt(scope: Scope, id: string, max_attempts: number, now: Date): Promise<number | null> {
-  const rows = await run<{ attempt_count: number }>(
-    scope,
-    {
-      name: 'sign_ins.count_attempt',
-      text: `update sign_ins set attempt_count = attempt_count + 1
-             where environment_id = $1 and id = $2 and attempt_count < $3 and expires_at > $4 returning attempt_count`,
-    },
-    [id, max_attempts, now],
-  );
+  const text = `update sign_ins set attempt_count = attempt_count + 1
+      where environment_id = $1 and id = $2 and attempt_count < $3 and expires_at > $4 returning attempt_count`;
+  const rows = await run<{ attempt_count: number }>(scope, { name: 'sign_ins.count_attempt', text }, [id, max_attempts, now]);
   return rows[0]?.attempt_count ?? null;
 }
 

@@ -52,13 +52,7 @@ export async function deleteUnusedClient(scope: Scope, id: string, at: { now: Da
 
 /** How many clients of the environment came by themselves, counted up to `most`. */
 export async function countSelfRegisteredClients(scope: Scope, most: number): Promise<number> {
-  const rows = await run<{ count: number }>(
-    scope,
-    {
-      name: 'clients.count_arrived',
-      text: `select count(*)::int as count from (select 1 from clients where environment_id = $1 and origin = 'registration' limit $2) as found`,
-    },
-    [most],
-  );
+  const text = `select count(*)::int as count from (select 1 from clients where environment_id = $1 and origin = 'registration' limit $2) as found`;
+  const rows = await run<{ count: number }>(scope, { name: 'clients.count_arrived', text }, [most]);
   return rows[0]?.count ?? 0;
 }

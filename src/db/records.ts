@@ -1,0 +1,30 @@
+import { insert, remove, table, update, type Scope } from './scope.js';
+
+/** What rows have that are created, changed and deleted one by one. */
+export type RecordRow = {
+  environment_id: string;
+  id: string;
+  version: number;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/**
+ * What tables of such rows have in common: each of their files exports, under names of its own, what is used.
+ * @param asStored the row as the driver takes it, for tables with lists in `jsonb` columns
+ */
+export const rowFunctions = <Row extends { id: string }>(name: string, asStored = (row: Partial<Row>) => row) => {
+  const rowOf = (scope: Scope, id: string) => table<Row>(scope, name).where({ id } as never);
+  return {
+    find: async (scope: Scope, id: string) => ((await rowOf(scope, id).first()) as Row | undefined) ?? null,
+    /** The same, held until the transaction ends. */
+    lock: async (scope: Scope, id: string) => ((await rowOf(scope, id).forUpdate().first()) as Row | undefined) ?? null,
+    /** @throws {Duplicate} where a unique index refuses it */
+    insert: (scope: Scope, row: Partial<Row>) => insert<Row>(scope, name, asStored(row)),
+    /** The row as it is then; null when there is none. @param versioned false where the version stays, as for what a check has seen */
+    update: (scope: Scope, id: string, changes: Partial<Row>, versioned = true) =>
+      update<Row>(scope, name, { id } as Partial<Row>, asStored(changes), versioned),
+    /** Whether there was one. */
+    remove: async (scope: Scope, id: string) => (await remove<Row>(scope, name, { id } as Partial<Row>)) > 0,
+  };
+};
