@@ -5,6 +5,7 @@ import type { ResourceObject } from '../../../management/documents.js';
 import { relatedOf } from '../../parts/records/objects.js';
 import { code, figure, link, quiet, state, tags, text, time, yesNo, words } from '../../parts/values.js';
 import type { Part } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import { terms } from '../../parts/words.js';
 
 const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== true;
@@ -29,18 +30,15 @@ async function holders(view: Parameters<NonNullable<Presentation['more']>>[0], r
     path: recordPath('users', user.id),
     cells: [text(user.attributes['email']), text([user.attributes['first_name'], user.attributes['last_name']].filter(Boolean).join(' '))],
   }));
-  const empty = { title: 'No users with this role', text: 'Give it to a user on the user’s page, under Roles.', button: null };
-  const table: Part = {
-    kind: 'table',
-    id: 'holders',
-    caption: next ? 'Users with this role (the first 50)' : `Users with this role (${figure(records.length)})`,
-    heading: true,
-    columns: [{ label: terms.user }, { label: terms.name }],
-    rows,
-    empty,
-    pager: null,
-  };
-  return [table];
+  return [
+    pageTable({
+      id: 'holders',
+      caption: next ? 'Users with this role (the first 50)' : `Users with this role (${figure(records.length)})`,
+      columns: [terms.user, terms.name],
+      rows,
+      nothing: ['No users with this role', 'Give it to a user on the user’s page, under Roles.'],
+    }),
+  ];
 }
 
 export const rolesPresentation: Presentation = {
