@@ -1,4 +1,4 @@
-import { insert, remove, table, update, type Scope } from './scope.js';
+import { insert, insertMissing, remove, table, update, type Scope } from './scope.js';
 
 /** What rows have that are created, changed and deleted one by one. */
 export type RecordRow = {
@@ -26,5 +26,31 @@ export const rowFunctions = <Row extends { id: string }>(name: string, asStored 
       update<Row>(scope, name, { id } as Partial<Row>, asStored(changes), versioned),
     /** Whether there was one. */
     remove: async (scope: Scope, id: string) => (await remove<Row>(scope, name, { id } as Partial<Row>)) > 0,
+  };
+};
+
+/**
+ * What tables that link records have in common. A link that is there already stays.
+ * @param owner the column of the record whose links they are, `target` that of what it is linked to, in `targets`
+ */
+export const linkFunctions = <Target>(name: string, owner: string, target: string, targets: string) => {
+  const linksOf = (scope: Scope, id: string) => table(scope, name).where(`${name}.${owner}` as never, id);
+  return {
+    /** What it is linked to, by name. */
+    list: async (scope: Scope, id: string): Promise<Target[]> => {
+      const linked = linksOf(scope, id).join(`${targets} as t`, (on) =>
+        on.on('t.environment_id', `${name}.environment_id`).andOn('t.id', `${name}.${target}`),
+      );
+      return (await linked.orderBy('t.name').select('t.*')) as unknown as Target[];
+    },
+    listIds: async (scope: Scope, id: string): Promise<string[]> => (await linksOf(scope, id).orderBy(target).pluck(target)) as string[],
+    add: (scope: Scope, id: string, ids: readonly string[]): Promise<void> =>
+      insertMissing(scope, name, ids.map((one) => ({ [owner]: id, [target]: one }))), // prettier-ignore
+    remove: async (scope: Scope, id: string, ids: readonly string[]): Promise<void> => {
+      scope.touched.add(name);
+      await linksOf(scope, id)
+        .whereIn(target as never, [...ids])
+        .delete();
+    },
   };
 };

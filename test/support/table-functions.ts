@@ -33,13 +33,16 @@ function members(list: string): string[] {
   return parts.map((one) => one.trim()).filter((one) => one !== '');
 }
 
-/** What those of `rowFunctions` take beside the scope (`src/db/records.ts`). */
-const ofRowFunctions: Readonly<Record<string, readonly string[]>> = {
-  find: ['id'],
-  lock: ['id'],
-  insert: ['row'],
-  update: ['id', 'changes'],
-  remove: ['id'],
+/** What the functions of `src/db/records.ts` take beside the scope; of links by the columns that their declaration names. */
+const ofRecords: Readonly<Record<string, (owner: string, target: string) => readonly string[]>> = {
+  find: () => ['id'],
+  lock: () => ['id'],
+  insert: () => ['row'],
+  update: () => ['id', 'changes'],
+  list: (owner) => [owner],
+  listIds: (owner) => [owner],
+  add: (owner, target) => [owner, `${target}s`],
+  remove: (owner, target) => (owner === '' ? ['id'] : [owner, `${target}s`]),
 };
 
 /** All of them: whatever is exported from a module of `src/db/tables` and takes a `Scope`, or a pool and an environment's id. */
@@ -49,14 +52,13 @@ export async function tableFunctions(): Promise<TableFunction[]> {
     const source = await readFile(new URL(file, folder), 'utf8');
     const module = file.replace(/\.ts$/, '');
     const exported = (await import(new URL(`${module}.js`, folder).pathname)) as Record<string, TableFunction['call']>;
-    for (const [, names = ''] of source.matchAll(/^export const \{([^}]*)\} = rowFunctions</gm)) {
-      for (const [method = '', name = ''] of members(names).map((one) => one.split(': ')))
-        found.push({
-          module,
-          name,
-          call: exported[name] as TableFunction['call'],
-          parameters: ofRowFunctions[method] as readonly string[],
-        });
+    for (const [, names = '', given = ''] of source.matchAll(/^export const \{([^}]*)\} = (?:row|link)Functions(?:<\w+>)?\(([^)]*)\)/gm)) {
+      const [, owner = '', target = ''] = [...given.matchAll(/'(\w+)'/g)].map(([, word = '']) => word);
+      for (const [method = '', name = ''] of members(names).map((one) => one.split(': '))) {
+        const parameters = ofRecords[method]?.(owner, target);
+        if (!parameters) throw new Error(`nothing says what ${method} of src/db/records.ts takes`);
+        found.push({ module, name, call: exported[name] as TableFunction['call'], parameters });
+      }
     }
     for (const match of source.matchAll(/^export (?:async )?(?:function (\w+)|const (\w+) = (?:async )?)(?:<[^(]*>)?\(/gm)) {
       const start = match.index + match[0].length - 1;

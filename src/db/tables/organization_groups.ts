@@ -1,6 +1,6 @@
 import type { DirectoryCondition } from '../lists/directory-filter.js';
-import { rowFunctions, type RecordRow } from '../records.js';
-import { insertMissing, run, table, type Scope } from '../scope.js';
+import { linkFunctions, rowFunctions, type RecordRow } from '../records.js';
+import { run, table, type Scope } from '../scope.js';
 import { findIn, type FoundRows, type RowRange } from '../lists/directory-rows.js';
 
 /** A row of `organization_groups`: a group of a directory. Its name means nothing; the roles that it is given do. */
@@ -77,19 +77,8 @@ export async function listMembersOfGroups(scope: Scope, ids: readonly string[], 
   return run<GroupMember>(scope, { name: 'organization_groups.members', short: 'look_up', text }, [ids, limit]);
 }
 
-export async function listRoleIdsOfGroup(scope: Scope, group_id: string): Promise<string[]> {
-  return (await table(scope, 'organization_group_roles')
-    .where({ group_id } as never)
-    .pluck('role_id')) as string[];
-}
-
-export async function addGroupRoles(scope: Scope, group_id: string, role_ids: readonly string[]): Promise<void> {
-  await insertMissing(scope, 'organization_group_roles', role_ids.map((role_id) => ({ group_id, role_id }))); // prettier-ignore
-}
-
-export async function removeGroupRoles(scope: Scope, group_id: string, role_ids: readonly string[]): Promise<void> {
-  await table(scope, 'organization_group_roles')
-    .where({ group_id } as never)
-    .whereIn('role_id' as never, [...role_ids])
-    .delete();
-}
+export const {
+  listIds: listRoleIdsOfGroup,
+  add: addGroupRoles,
+  remove: removeGroupRoles,
+} = linkFunctions('organization_group_roles', 'group_id', 'role_id', 'roles');

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { rowFunctions, type RecordRow } from '../records.js';
+import { linkFunctions, rowFunctions, type RecordRow } from '../records.js';
 import { insertMissing, table, update, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 
@@ -33,17 +33,17 @@ export async function countRoleMembers(scope: Scope, role_id: string): Promise<n
 
 export const { insert: insertRole, update: updateRole, remove: deleteRole } = rowFunctions<RoleRow>('roles');
 
-/** Gives the role the permissions; what it holds already stays. */
-export async function addRolePermissions(scope: Scope, role_id: string, permission_ids: readonly string[]): Promise<void> {
-  const rows = permission_ids.map((permission_id) => ({ role_id, permission_id }));
-  await insertMissing(scope, 'role_permissions', rows);
-}
+export const {
+  listIds: listPermissionIdsOfRole,
+  add: addRolePermissions,
+  remove: removeRolePermissions,
+} = linkFunctions('role_permissions', 'role_id', 'permission_id', 'permissions');
 
-/** Gives the user the roles; those the user has already stay. */
-export async function addUserRoles(scope: Scope, user_id: string, role_ids: readonly string[]): Promise<void> {
-  const rows = role_ids.map((role_id) => ({ user_id, role_id }));
-  await insertMissing(scope, 'user_roles', rows);
-}
+export const {
+  listIds: listRoleIdsOfUser,
+  add: addUserRoles,
+  remove: removeUserRoles,
+} = linkFunctions('user_roles', 'user_id', 'role_id', 'roles');
 
 /** The roles that new users get. `without`: only those that hold no permission of the API resource of this identifier. */
 export async function listDefaultRoles(scope: Scope, without: string | null = null): Promise<RoleRow[]> {
@@ -88,32 +88,6 @@ export async function listRoleNamesOfUsers(scope: Scope, user_ids: readonly stri
     .orderBy('r.name')
     .select('user_roles.user_id', 'r.name');
   return rows as { user_id: string; name: string }[];
-}
-
-export async function removeRolePermissions(scope: Scope, role_id: string, permission_ids: readonly string[]): Promise<void> {
-  await table(scope, 'role_permissions')
-    .where({ role_id } as never)
-    .whereIn('permission_id' as never, [...permission_ids])
-    .delete();
-}
-
-export async function removeUserRoles(scope: Scope, user_id: string, role_ids: readonly string[]): Promise<void> {
-  await table(scope, 'user_roles')
-    .where({ user_id } as never)
-    .whereIn('role_id' as never, [...role_ids])
-    .delete();
-}
-
-export async function listRoleIdsOfUser(scope: Scope, user_id: string): Promise<string[]> {
-  return (await table(scope, 'user_roles')
-    .where({ user_id } as never)
-    .pluck('role_id')) as string[];
-}
-
-export async function listPermissionIdsOfRole(scope: Scope, role_id: string): Promise<string[]> {
-  return (await table(scope, 'role_permissions')
-    .where({ role_id } as never)
-    .pluck('permission_id')) as string[];
 }
 
 /** Names of the roles' permissions, of all API resources or of the one given. */
