@@ -65,21 +65,17 @@ export async function returnPasswordTry(
   { threshold, locked_until }: Pick<Lockout, 'threshold' | 'locked_until'>,
   end: keyof typeof ofBrowser,
 ): Promise<void> {
-  await run(
-    scope,
-    {
-      name: `browser_lockouts.return_try_${end}`,
-      // The browser before the account, as they are counted: two statements never wait for each other.
-      text: `with ${hasty}, browser as (
-               ${ofBrowser[end]} where environment_id = $1 and browser_digest = $3 and $7::boolean is not null returning true
-             )
-             update users u set
-               failed_login_count = case when $6 then $4 else least($4, greatest(u.failed_login_count - 1, 0)) end,
-               locked_until = case when $6 and u.locked_until = $5 then null else u.locked_until end
-             from hasty, (select count(*) as count from browser) returned
-             where u.environment_id = $1 and u.id = $2 and $6::boolean is not null and returned.count >= 0`,
-    },
-    // The failures that are left where this very try had locked.
-    [user_id, browser_digest, end === 'right' ? 0 : threshold - 1, locked_until, account_locked, browser_locked],
-  );
+  // The browser before the account, as they are counted: two statements never wait for each other.
+  const text = `with ${hasty}, browser as (
+      ${ofBrowser[end]} where environment_id = $1 and browser_digest = $3 and $7::boolean is not null returning true
+    )
+    update users u set
+      failed_login_count = case when $6 then $4 else least($4, greatest(u.failed_login_count - 1, 0)) end,
+      locked_until = case when $6 and u.locked_until = $5 then null else u.locked_until end
+    from hasty, (select count(*) as count from browser) returned
+    where u.environment_id = $1 and u.id = $2 and $6::boolean is not null and returned.count >= 0`;
+  // The failures that are left where this very try had locked.
+  const left = end === 'right' ? 0 : threshold - 1;
+  const values = [user_id, browser_digest, left, locked_until, account_locked, browser_locked];
+  await run(scope, { name: `browser_lockouts.return_try_${end}`, text }, values);
 }

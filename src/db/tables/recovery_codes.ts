@@ -1,14 +1,8 @@
 import { run, type Scope } from '../scope.js';
 
 export async function insertRecoveryCodes(scope: Scope, authenticator_id: string, digests: readonly Buffer[]): Promise<void> {
-  await run(
-    scope,
-    {
-      name: 'recovery_codes.insert',
-      text: `insert into recovery_codes (environment_id, authenticator_id, code_digest) select $1, $2, unnest($3::bytea[])`,
-    },
-    [authenticator_id, [...digests]],
-  );
+  const text = `insert into recovery_codes (environment_id, authenticator_id, code_digest) select $1, $2, unnest($3::bytea[])`;
+  await run(scope, { name: 'recovery_codes.insert', text }, [authenticator_id, [...digests]]);
 }
 
 /** Whether the set has such a code that is not spent. */

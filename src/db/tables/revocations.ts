@@ -16,14 +16,8 @@ export const actingEndedSql = `case when t.user_id is not null and (t.exchanged 
  * a request running at the same moment is about to store, because every look-up asks for the revocation; rows go when they expire.
  */
 export async function revokeId(scope: Scope, id: string, expires_at: Date): Promise<void> {
-  await run(
-    scope,
-    {
-      name: 'revocations.insert',
-      text: `insert into revocations (environment_id, id, expires_at) values ($1, $2, $3) on conflict do nothing`,
-    },
-    [id, expires_at],
-  );
+  const text = `insert into revocations (environment_id, id, expires_at) values ($1, $2, $3) on conflict do nothing`;
+  await run(scope, { name: 'revocations.insert', text }, [id, expires_at]);
 }
 
 /** {@link revokeId} of the grant that the client was given of the person, which its streams hear of. */

@@ -64,28 +64,27 @@ export async function listSecretKeyHolders(knex: Knex): Promise<SecretKeyHolder[
  * @returns the keys that are so now and weren't before
  */
 export async function noteSealedCounts(knex: Knex, sealing_key: string, counts: ReadonlyMap<string, number>): Promise<SecretKeyRow[]> {
-  return runSystem<SecretKeyRow>(
-    knex,
-    {
-      name: 'secret_keys.note_counts',
-      text: `with counted as (
-               select * from unnest($1::text[], $2::bigint[]) as c (id, count)
-             ), lost as (
-               insert into secret_keys (id, pending_count) select id, count from counted on conflict (id) do nothing
-             ), noted as (
-               select k.id, k.emptied_at as before, coalesce(c.count, 0) as count,
-                 coalesce(c.count, 0) = 0 and k.id <> $3 and not exists (
-                   select 1 from secret_key_holders h where h.sealing_key = k.id and h.seen_at > now() - make_interval(secs => $4)) as empty
-               from secret_keys k left join counted c on c.id = k.id
-             ), changed as (
-               update secret_keys k set pending_count = n.count, emptied_at = case when n.empty then coalesce(k.emptied_at, now()) end
-               from noted n where n.id = k.id
-               returning k.*, n.before
-             )
-             select * from changed where emptied_at is not null and before is null`,
-    },
-    [[...counts.keys()], [...counts.values()], sealing_key, holderLifetimeSeconds],
-  );
+  const text = `with counted as (
+        select * from unnest($1::text[], $2::bigint[]) as c (id, count)
+      ), lost as (
+        insert into secret_keys (id, pending_count) select id, count from counted on conflict (id) do nothing
+      ), noted as (
+        select k.id, k.emptied_at as before, coalesce(c.count, 0) as count,
+          coalesce(c.count, 0) = 0 and k.id <> $3 and not exists (
+            select 1 from secret_key_holders h where h.sealing_key = k.id and h.seen_at > now() - make_interval(secs => $4)) as empty
+        from secret_keys k left join counted c on c.id = k.id
+      ), changed as (
+        update secret_keys k set pending_count = n.count, emptied_at = case when n.empty then coalesce(k.emptied_at, now()) end
+        from noted n where n.id = k.id
+        returning k.*, n.before
+      )
+      select * from changed where emptied_at is not null and before is null`;
+  return runSystem<SecretKeyRow>(knex, { name: 'secret_keys.note_counts', text }, [
+    [...counts.keys()],
+    [...counts.values()],
+    sealing_key,
+    holderLifetimeSeconds,
+  ]);
 }
 
 /** Whether values without a key id exist and were first recorded less than `seconds` ago, so that processes of older releases may still run. */
