@@ -2,13 +2,14 @@ import { downloadsOf } from '../../parts/lists/downloads.js';
 import { apiResourceChoices, permissionChoices } from '../../parts/forms/choices.js';
 import { recordPath, type Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { relatedOf } from '../../parts/records/objects.js';
+import { includedRecord, relatedOf } from '../../parts/records/objects.js';
 import { code, figure, link, quiet, state, tags, text, time, yesNo, words } from '../../parts/values.js';
 import type { Part } from '../../parts/page-parts.js';
 import { pageTable } from '../../parts/page-tables.js';
 import { terms } from '../../parts/words.js';
 
 const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== true;
+const apiOf = (record: ResourceObject, included: readonly ResourceObject[]) => includedRecord(record, 'api_resource', included);
 const names = (included: readonly ResourceObject[]) =>
   included.filter((one) => one.type === 'permission').map((one) => one.attributes['name']);
 
@@ -157,8 +158,3 @@ export const permissionsPresentation: Presentation = {
     typed: (record) => words(record.attributes['name']),
   },
 };
-
-function apiOf(record: ResourceObject, included: readonly ResourceObject[]): ResourceObject | undefined {
-  const data = record.relationships?.['api_resource']?.data;
-  return data && 'id' in data ? included.find((one) => one.type === 'api_resource' && one.id === data.id) : undefined;
-}

@@ -2,12 +2,12 @@ import { listRequests, type DirectoryRequest } from '../../../domain/directories
 import { organizationChoices } from '../../parts/forms/choices.js';
 import type { Part } from '../../parts/page-parts.js';
 import { pageTable } from '../../parts/page-tables.js';
-import { recordPath, type Presentation, type ViewContext } from '../../parts/records/presentation.js';
-import { includedRecord, relatedId } from '../../parts/records/objects.js';
+import type { Presentation, ViewContext } from '../../parts/records/presentation.js';
+import { includedRecord } from '../../parts/records/objects.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { code, quiet, stack, statusStates, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
-import { organizationOf } from './organization-domains.js';
+import { organizationOf, pathOfOrganization } from './organization-domains.js';
 
 const directoryState = statusStates({ enabled: ['good', terms.enabled], disabled: ['quiet', terms.disabled] });
 
@@ -94,10 +94,7 @@ export const directoriesPresentation: Presentation = {
   remove: {
     label: 'Delete directory',
     text: 'The provider no longer adds or removes people. Its groups are deleted, with the roles they give. Members stay, and people it has blocked stay blocked.',
-    leadsTo: (record) => {
-      const organization = relatedId(record, 'organization');
-      return organization === null ? null : recordPath('organizations', organization);
-    },
+    leadsTo: pathOfOrganization(),
   },
   actions: {
     rotate_token: {
