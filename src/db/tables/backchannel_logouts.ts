@@ -1,11 +1,9 @@
 import type { Knex } from 'knex';
-import { oldestWaitingSeconds, queueRows, recordAttempts, type AttemptRecord } from '../queue-rows.js';
+import { oldestWaitingSeconds, queueRows, recordAttempts, type AttemptRecord, type WaitingRow } from '../queue-rows.js';
 import { run, type Scope } from '../scope.js';
 
 /** A row of `backchannel_logouts`: a logout token that one client of an ended session is to get. */
-export type BackchannelLogoutRow = {
-  environment_id: string;
-  id: string;
+export type BackchannelLogoutRow = WaitingRow & {
   client_id: string;
   session_id: string;
   user_id: string;
@@ -13,14 +11,8 @@ export type BackchannelLogoutRow = {
   /** `iss` when the session ended, which is the one of the client's ID tokens. */
   issuer: string;
   status: 'pending' | 'delivered' | 'failed';
-  attempt_count: number;
-  next_attempt_at: Date | null;
-  lease_id: string | null;
-  leased_until: Date | null;
   last_response_status: number | null;
-  last_error: string | null;
   completed_at: Date | null;
-  created_at: Date;
 };
 
 /**
