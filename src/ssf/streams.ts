@@ -128,9 +128,7 @@ const statusDocument = ({ id, status, status_reason }: SignalStreamRow) => ({
   ...(status_reason !== null && { reason: status_reason }),
 });
 
-export async function readStatus(call: SsfCall): Promise<SsfReply> {
-  return { status: 200, body: statusDocument(await askedStream(call)) };
-}
+export const readStatus = async (call: SsfCall): Promise<SsfReply> => ({ status: 200, body: statusDocument(await askedStream(call)) });
 
 /** @throws {OAuthError} 403 where an administrator paused it */
 export async function writeStatus(call: SsfCall): Promise<SsfReply> {

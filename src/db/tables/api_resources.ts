@@ -48,9 +48,8 @@ export type ApiResourceRow = RecordRow & {
   tokens_not_before: Date | null;
 };
 
-export async function findApiResourceByIdentifier(scope: Scope, identifier: string): Promise<ApiResourceRow | null> {
-  return (await table<ApiResourceRow>(scope, 'api_resources').where({ identifier }).first()) ?? null;
-}
+export const findApiResourceByIdentifier = async (scope: Scope, identifier: string): Promise<ApiResourceRow | null> =>
+  (await table<ApiResourceRow>(scope, 'api_resources').where({ identifier }).first()) ?? null;
 
 /** The resource whose identifier is that one in another spelling (`canonicalResource`); null when there is none, or there are two. */
 export async function findApiResourceByCanonical(scope: Scope, canonical_identifier: string): Promise<ApiResourceRow | null> {
@@ -61,9 +60,8 @@ export async function findApiResourceByCanonical(scope: Scope, canonical_identif
 }
 
 /** The resource of the Management API, or null before the environment is prepared. */
-export async function findSystemApiResource(scope: Scope): Promise<ApiResourceRow | null> {
-  return (await table<ApiResourceRow>(scope, 'api_resources').where({ is_system: true }).first()) ?? null;
-}
+export const findSystemApiResource = async (scope: Scope): Promise<ApiResourceRow | null> =>
+  (await table<ApiResourceRow>(scope, 'api_resources').where({ is_system: true }).first()) ?? null;
 
 /** Those of the identifiers that are API resources'. */
 export async function listKnownIdentifiers(scope: Scope, identifiers: readonly string[]): Promise<string[]> {

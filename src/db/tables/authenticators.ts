@@ -127,9 +127,8 @@ export async function noteAuthenticatorUse(scope: Scope, id: string, at: Date): 
 }
 
 /** Deletes an authenticator of the user and returns how many there were. */
-export async function deleteAuthenticator(scope: Scope, key: { id: string; user_id: string }): Promise<number> {
-  return remove<AuthenticatorRow>(scope, name, key);
-}
+export const deleteAuthenticator = async (scope: Scope, key: { id: string; user_id: string }): Promise<number> =>
+  remove<AuthenticatorRow>(scope, name, key);
 
 /** Deletes the user's authenticators, of one kind if told, pending ones alone if told; returns them. */
 export async function deleteAuthenticatorsOfUser(

@@ -145,13 +145,11 @@ export const findClient = async (scope: Scope, id: string, options: { lock?: boo
 export const withJsonMappings = <Row extends { claim_mappings: ClaimMapping[] }>(row: Partial<Row>): Partial<Row> =>
   row.claim_mappings === undefined ? row : { ...row, claim_mappings: JSON.stringify(row.claim_mappings) as unknown as ClaimMapping[] };
 
-export async function findClientByEntityId(scope: Scope, saml_entity_id: string): Promise<ClientRow | null> {
-  return (await table<ClientRow>(scope, 'clients').where({ saml_entity_id }).first()) ?? null;
-}
+export const findClientByEntityId = async (scope: Scope, saml_entity_id: string): Promise<ClientRow | null> =>
+  (await table<ClientRow>(scope, 'clients').where({ saml_entity_id }).first()) ?? null;
 
-export async function findClients(scope: Scope, ids: readonly string[]): Promise<ClientRow[]> {
-  return ids.length === 0 ? [] : ((await table<ClientRow>(scope, 'clients').whereIn('id', [...ids])) as ClientRow[]);
-}
+export const findClients = async (scope: Scope, ids: readonly string[]): Promise<ClientRow[]> =>
+  ids.length === 0 ? [] : ((await table<ClientRow>(scope, 'clients').whereIn('id', [...ids])) as ClientRow[]);
 
 export const { insert: insertClient, update: updateClient, remove: deleteClient } = rowFunctions<ClientRow>('clients', withJsonMappings);
 

@@ -23,9 +23,8 @@ export type ConfigurationRow = {
 };
 
 /** The document that was last applied, or null. */
-export async function findConfiguration(scope: Scope): Promise<ConfigurationRow | null> {
-  return (await table<ConfigurationRow>(scope, 'configurations').first()) ?? null;
-}
+export const findConfiguration = async (scope: Scope): Promise<ConfigurationRow | null> =>
+  (await table<ConfigurationRow>(scope, 'configurations').first()) ?? null;
 
 /** Who applied the document that manages a record, when. */
 export type Managing = Pick<ConfigurationRow, 'applied_at' | 'actor_display'>;

@@ -88,14 +88,12 @@ export async function setConsentedDetails(
 }
 
 /** Deletes the user's consent to the client; false when there was none. */
-export async function deleteConsent(scope: Scope, user_id: string, client_id: string): Promise<boolean> {
-  return (await remove<ConsentRow>(scope, 'consents', { user_id, client_id })) > 0;
-}
+export const deleteConsent = async (scope: Scope, user_id: string, client_id: string): Promise<boolean> =>
+  (await remove<ConsentRow>(scope, 'consents', { user_id, client_id })) > 0;
 
 /** Deletes all of the user's consents; returns how many there were. */
-export async function deleteConsentsOfUser(scope: Scope, user_id: string): Promise<number> {
-  return remove<ConsentRow>(scope, 'consents', { user_id });
-}
+export const deleteConsentsOfUser = async (scope: Scope, user_id: string): Promise<number> =>
+  remove<ConsentRow>(scope, 'consents', { user_id });
 
 /** The user's consents with their clients, newest first. */
 export async function listConsentsOfUser(scope: Scope, user_id: string): Promise<ConsentWithClient[]> {

@@ -29,9 +29,8 @@ export type CertificateProblem = (typeof certificateProblems)[number];
 export type SeenCertificate = Pick<CustomDomainRow, 'certificate_problem' | 'certificate_expires_at'>;
 
 /** The verified domains of all environments; a domain is verified in one of them at most. */
-export async function listAllVerifiedDomains(knex: Knex): Promise<Pick<CustomDomainRow, 'domain' | 'environment_id'>[]> {
-  return knex<CustomDomainRow>('custom_domains').where({ status: 'verified' }).select('domain', 'environment_id');
-}
+export const listAllVerifiedDomains = async (knex: Knex): Promise<Pick<CustomDomainRow, 'domain' | 'environment_id'>[]> =>
+  knex<CustomDomainRow>('custom_domains').where({ status: 'verified' }).select('domain', 'environment_id');
 
 /** The verified domains of an environment, the primary one first. */
 export async function listVerifiedDomains(knex: Knex, environment_id: string): Promise<Pick<CustomDomainRow, 'domain' | 'is_primary'>[]> {

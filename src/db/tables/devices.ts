@@ -43,6 +43,5 @@ export async function listDevicesOfUser(scope: Scope, user_id: string, now: Date
 }
 
 /** Forgets one of the user's browsers, or all of them; returns how many there were. */
-export async function deleteDevices(scope: Scope, which: { user_id: string; id?: string }): Promise<number> {
-  return remove<DeviceRow>(scope, 'devices', which);
-}
+export const deleteDevices = async (scope: Scope, which: { user_id: string; id?: string }): Promise<number> =>
+  remove<DeviceRow>(scope, 'devices', which);

@@ -129,18 +129,14 @@ export type EnvironmentRow = {
   updated_at: Date;
 };
 
-export async function findEnvironment(knex: Knex, id: string): Promise<EnvironmentRow | null> {
-  return (await knex<EnvironmentRow>('environments').where({ id }).first()) ?? null;
-}
+export const findEnvironment = async (knex: Knex, id: string): Promise<EnvironmentRow | null> =>
+  (await knex<EnvironmentRow>('environments').where({ id }).first()) ?? null;
 
 /** The environment that answers on every host that no other claims. */
-export async function findDefaultEnvironment(knex: Knex): Promise<EnvironmentRow | null> {
-  return (await knex<EnvironmentRow>('environments').where({ is_default: true }).first()) ?? null;
-}
+export const findDefaultEnvironment = async (knex: Knex): Promise<EnvironmentRow | null> =>
+  (await knex<EnvironmentRow>('environments').where({ is_default: true }).first()) ?? null;
 
-export async function listEnvironments(knex: Knex): Promise<EnvironmentRow[]> {
-  return knex<EnvironmentRow>('environments').orderBy('created_at');
-}
+export const listEnvironments = async (knex: Knex): Promise<EnvironmentRow[]> => knex<EnvironmentRow>('environments').orderBy('created_at');
 
 export async function insertEnvironment(knex: Knex, row: Partial<EnvironmentRow>): Promise<EnvironmentRow> {
   const [stored] = await knex<EnvironmentRow>('environments').insert(row).returning('*');

@@ -21,9 +21,8 @@ export async function listCredentialsOfIssuer(scope: Scope, trusted_issuer_id: s
     .orderBy('id')) as FederatedCredentialRow[];
 }
 
-export async function hasFederatedCredential(scope: Scope, client_id: string): Promise<boolean> {
-  return (await table<FederatedCredentialRow>(scope, 'federated_credentials').where({ client_id }).first('id')) !== undefined;
-}
+export const hasFederatedCredential = async (scope: Scope, client_id: string): Promise<boolean> =>
+  (await table<FederatedCredentialRow>(scope, 'federated_credentials').where({ client_id }).first('id')) !== undefined;
 
 export const {
   insert: insertFederatedCredential,

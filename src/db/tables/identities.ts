@@ -34,9 +34,8 @@ export type IdentityWithConnection = KnownIdentity & {
 const proven = 'is_proven(identities) as proven';
 
 /** All identities of the environment, with whether they are proven: the rows of the API's list. */
-export function visibleIdentities(scope: Scope): Knex.QueryBuilder {
-  return table<IdentityRow>(scope, 'identities').select(scope.knex.raw(proven)) as unknown as Knex.QueryBuilder;
-}
+export const visibleIdentities = (scope: Scope): Knex.QueryBuilder =>
+  table<IdentityRow>(scope, 'identities').select(scope.knex.raw(proven)) as unknown as Knex.QueryBuilder;
 
 export async function findIdentity(scope: Scope, connection_id: string, subject: string): Promise<KnownIdentity | null> {
   const row: unknown = await table<IdentityRow>(scope, 'identities')
@@ -110,6 +109,5 @@ export async function listAccountsOfUsers(
 }
 
 /** Deletes an identity of the user; false when the user has none of this id. */
-export async function removeIdentity(scope: Scope, user_id: string, id: string): Promise<boolean> {
-  return (await remove<IdentityRow>(scope, 'identities', { id, user_id })) > 0;
-}
+export const removeIdentity = async (scope: Scope, user_id: string, id: string): Promise<boolean> =>
+  (await remove<IdentityRow>(scope, 'identities', { id, user_id })) > 0;

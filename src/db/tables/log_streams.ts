@@ -190,9 +190,8 @@ export function noteLogStreamTest(
 }
 
 /** For how long the oldest entry of each stream waits, in seconds. */
-export function listLogStreamLags(knex: Knex): Promise<{ id: string; lag_seconds: number }[]> {
-  return runSystem(knex, { name: 'log_streams.lags', text: `select s.id, ${lagSql} as lag_seconds from log_streams s` }, []);
-}
+export const listLogStreamLags = (knex: Knex): Promise<{ id: string; lag_seconds: number }[]> =>
+  runSystem(knex, { name: 'log_streams.lags', text: `select s.id, ${lagSql} as lag_seconds from log_streams s` }, []);
 
 /** A stream as somebody sees it who asks how the service is doing, with the slug of its environment. `failed_attempt_count`: in a row. */
 export type WatchedLogStream = Pick<

@@ -26,9 +26,8 @@ export async function findGroup(scope: Scope, directory_id: string, id: string):
 }
 
 /** The same, held until the transaction ends. */
-export async function lockGroup(scope: Scope, directory_id: string, id: string): Promise<OrganizationGroupRow | null> {
-  return (await table<OrganizationGroupRow>(scope, 'organization_groups').where({ directory_id, id }).forUpdate().first()) ?? null;
-}
+export const lockGroup = async (scope: Scope, directory_id: string, id: string): Promise<OrganizationGroupRow | null> =>
+  (await table<OrganizationGroupRow>(scope, 'organization_groups').where({ directory_id, id }).forUpdate().first()) ?? null;
 
 /** The unique index refuses a second group of an external id. */
 export const { insert: insertGroup, update: updateGroup, remove: deleteGroup } = rowFunctions<OrganizationGroupRow>('organization_groups');

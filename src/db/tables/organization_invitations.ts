@@ -25,9 +25,8 @@ export const {
   update: updateInvitation,
 } = rowFunctions<InvitationRow>('organization_invitations');
 
-export async function findInvitationByDigest(scope: Scope, token_digest: Buffer): Promise<InvitationRow | null> {
-  return (await table<InvitationRow>(scope, 'organization_invitations').where({ token_digest }).first()) ?? null;
-}
+export const findInvitationByDigest = async (scope: Scope, token_digest: Buffer): Promise<InvitationRow | null> =>
+  (await table<InvitationRow>(scope, 'organization_invitations').where({ token_digest }).first()) ?? null;
 
 /**
  * Accepts the open invitation of the token for the address of the user, or finds nothing: of requests at once one does. Whoever was removed since it was sent

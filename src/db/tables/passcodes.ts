@@ -178,14 +178,12 @@ const openByToken = (scope: Scope, token_digest: Buffer, now: Date) =>
     .first();
 
 /** The registration that the token goes on with, or null; locked, so that of two uses at once the later one finds it completed. */
-export async function lockByToken(scope: Scope, token_digest: Buffer, now: Date): Promise<PasscodeRow | null> {
-  return ((await openByToken(scope, token_digest, now).forUpdate()) as PasscodeRow | undefined) ?? null;
-}
+export const lockByToken = async (scope: Scope, token_digest: Buffer, now: Date): Promise<PasscodeRow | null> =>
+  ((await openByToken(scope, token_digest, now).forUpdate()) as PasscodeRow | undefined) ?? null;
 
 /** The registration that the token goes on with, or null. */
-export async function findByToken(scope: Scope, token_digest: Buffer, now: Date): Promise<PasscodeRow | null> {
-  return ((await openByToken(scope, token_digest, now)) as PasscodeRow | undefined) ?? null;
-}
+export const findByToken = async (scope: Scope, token_digest: Buffer, now: Date): Promise<PasscodeRow | null> =>
+  ((await openByToken(scope, token_digest, now)) as PasscodeRow | undefined) ?? null;
 
 /** Marks a registration as completed: its token is spent. */
 export async function completePasscode(scope: Scope, id: string, now: Date): Promise<void> {

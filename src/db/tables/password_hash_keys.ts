@@ -7,6 +7,5 @@ export type PasswordHashKeyRow = { environment_id: string; id: string; key_seale
 export const { find: findPasswordHashKey, insert: insertPasswordHashKey } = rowFunctions<PasswordHashKeyRow>('password_hash_keys');
 
 /** The newest hundred. */
-export async function listPasswordHashKeys(scope: Scope): Promise<PasswordHashKeyRow[]> {
-  return table<PasswordHashKeyRow>(scope, 'password_hash_keys').orderBy('created_at', 'desc').limit(100);
-}
+export const listPasswordHashKeys = async (scope: Scope): Promise<PasswordHashKeyRow[]> =>
+  table<PasswordHashKeyRow>(scope, 'password_hash_keys').orderBy('created_at', 'desc').limit(100);

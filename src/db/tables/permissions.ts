@@ -12,9 +12,8 @@ export type PermissionRow = RecordRow & {
 };
 
 /** The permissions of a resource by name. */
-export async function listPermissionsOfResource(scope: Scope, api_resource_id: string): Promise<PermissionRow[]> {
-  return table<PermissionRow>(scope, 'permissions').where({ api_resource_id }).orderBy('name');
-}
+export const listPermissionsOfResource = async (scope: Scope, api_resource_id: string): Promise<PermissionRow[]> =>
+  table<PermissionRow>(scope, 'permissions').where({ api_resource_id }).orderBy('name');
 
 /** Roles lose a permission that is deleted. */
 export const { insert: insertPermission, update: updatePermission, remove: deletePermission } = rowFunctions<PermissionRow>('permissions');

@@ -1,4 +1,3 @@
-import type { Detail } from '../../lib/authorization-details.js';
 import { run, type Scope, type Statement } from '../scope.js';
 import type { GrantedRow } from './authorization_codes.js';
 import { memberStandsSql, permissionsHeldSql } from './permissions.js';

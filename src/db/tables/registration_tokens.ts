@@ -18,9 +18,8 @@ export type InitialAccessTokenRow = RecordRow & {
 
 export const { insert: insertInitialAccessToken } = rowFunctions<InitialAccessTokenRow>('registration_tokens');
 
-export async function findInitialAccessToken(scope: Scope, digest: Buffer): Promise<InitialAccessTokenRow | null> {
-  return (await table<InitialAccessTokenRow>(scope, 'registration_tokens').where({ digest }).first()) ?? null;
-}
+export const findInitialAccessToken = async (scope: Scope, digest: Buffer): Promise<InitialAccessTokenRow | null> =>
+  (await table<InitialAccessTokenRow>(scope, 'registration_tokens').where({ digest }).first()) ?? null;
 
 /** Uses the token once more, if it may be; of requests at once as many succeed as it has uses left. */
 export async function spendInitialAccessToken(scope: Scope, id: string, now: Date): Promise<boolean> {

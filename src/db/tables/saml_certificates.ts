@@ -13,17 +13,15 @@ export type SamlCertificateRow = RecordRow & {
 };
 
 /** All certificates of the environment, the newest first. */
-export async function listSamlCertificates(scope: Scope): Promise<SamlCertificateRow[]> {
-  return table<SamlCertificateRow>(scope, 'saml_certificates').orderBy('created_at', 'desc');
-}
+export const listSamlCertificates = async (scope: Scope): Promise<SamlCertificateRow[]> =>
+  table<SamlCertificateRow>(scope, 'saml_certificates').orderBy('created_at', 'desc');
 
 /** The unique indexes refuse a second primary and a second next certificate. */
 export const { insert: insertSamlCertificate, update: updateSamlCertificate } = rowFunctions<SamlCertificateRow>('saml_certificates');
 
 /** The environment's certificate of the status, held until the transaction ends. */
-export async function lockSamlCertificate(scope: Scope, status: 'primary' | 'next'): Promise<SamlCertificateRow | null> {
-  return (await table<SamlCertificateRow>(scope, 'saml_certificates').where({ status }).forUpdate().first()) ?? null;
-}
+export const lockSamlCertificate = async (scope: Scope, status: 'primary' | 'next'): Promise<SamlCertificateRow | null> =>
+  (await table<SamlCertificateRow>(scope, 'saml_certificates').where({ status }).forUpdate().first()) ?? null;
 
 export async function deletePreviousSamlCertificates(scope: Scope): Promise<void> {
   await remove<SamlCertificateRow>(scope, 'saml_certificates', { status: 'previous' });

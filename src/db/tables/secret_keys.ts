@@ -49,9 +49,8 @@ export async function removeSecretKeyHolder(knex: Knex, id: string): Promise<voi
 }
 
 /** All known keys, the one that was sealed with last first. */
-export async function listSecretKeys(knex: Knex): Promise<SecretKeyRow[]> {
-  return knex<SecretKeyRow>('secret_keys').orderByRaw('sealing_since desc nulls last, created_at, id');
-}
+export const listSecretKeys = async (knex: Knex): Promise<SecretKeyRow[]> =>
+  knex<SecretKeyRow>('secret_keys').orderByRaw('sealing_since desc nulls last, created_at, id');
 
 export async function listSecretKeyHolders(knex: Knex): Promise<SecretKeyHolder[]> {
   return knex<SecretKeyHolder & { seen_at: Date }>('secret_key_holders')

@@ -25,9 +25,8 @@ export type SignInRow = {
 
 const json = (value: unknown) => (value === undefined || value === null ? value : JSON.stringify(value));
 
-export async function insertSignIn(scope: Scope, row: Partial<SignInRow>): Promise<SignInRow> {
-  return insert<SignInRow>(scope, 'sign_ins', { ...row, proofs: json(row.proofs), provider: json(row.provider) } as never);
-}
+export const insertSignIn = async (scope: Scope, row: Partial<SignInRow>): Promise<SignInRow> =>
+  insert<SignInRow>(scope, 'sign_ins', { ...row, proofs: json(row.proofs), provider: json(row.provider) } as never);
 
 /** The half sign-in of the cookie's digest while it lasts: not out of time, not out of tries; else null. */
 export async function findSignIn(scope: Scope, token_digest: Buffer, max_attempts: number, now: Date): Promise<SignInRow | null> {
@@ -78,6 +77,5 @@ export async function takeSignIn(scope: Scope, id: string, now: Date): Promise<S
 }
 
 /** Ends half sign-ins: the one of a browser's cookie, or all of a user; returns how many there were. */
-export async function deleteSignIns(scope: Scope, which: { token_digest: Buffer } | { user_id: string }): Promise<number> {
-  return remove<SignInRow>(scope, 'sign_ins', which);
-}
+export const deleteSignIns = async (scope: Scope, which: { token_digest: Buffer } | { user_id: string }): Promise<number> =>
+  remove<SignInRow>(scope, 'sign_ins', which);

@@ -126,9 +126,8 @@ export async function recordSignalSend(knex: Knex, send: SignalSend): Promise<bo
 }
 
 /** For how long the oldest token of each stream waits, in seconds. */
-export function listSignalStreamLags(knex: Knex): Promise<{ id: string; lag_seconds: number }[]> {
-  return runSystem(knex, { name: 'signal_streams.lags', text: `select s.id, ${lagSql} as lag_seconds from signal_streams s` }, []);
-}
+export const listSignalStreamLags = (knex: Knex): Promise<{ id: string; lag_seconds: number }[]> =>
+  runSystem(knex, { name: 'signal_streams.lags', text: `select s.id, ${lagSql} as lag_seconds from signal_streams s` }, []);
 
 /** A stream as somebody sees it who asks how the service is doing, with the slug of its environment. */
 export type WatchedSignalStream = Pick<SignalStreamRow, 'id' | 'client_id' | 'status' | 'paused_by' | 'last_error'> & {

@@ -17,9 +17,8 @@ export type TrustedIssuerRow = RecordRow & {
 const withJson = (row: Partial<TrustedIssuerRow>): Partial<TrustedIssuerRow> =>
   row.jwks === undefined || row.jwks === null ? row : { ...row, jwks: JSON.stringify(row.jwks) as never };
 
-export async function findTrustedIssuer(scope: Scope, issuer: string): Promise<TrustedIssuerRow | null> {
-  return (await table<TrustedIssuerRow>(scope, 'trusted_issuers').where({ issuer }).first()) ?? null;
-}
+export const findTrustedIssuer = async (scope: Scope, issuer: string): Promise<TrustedIssuerRow | null> =>
+  (await table<TrustedIssuerRow>(scope, 'trusted_issuers').where({ issuer }).first()) ?? null;
 
 /** The credentials that rest on an issuer are deleted with it. */
 export const {

@@ -132,9 +132,8 @@ export async function updateUser(scope: Scope, id: string, changes: UserChanges)
 }
 
 /** Changes a user whose address is proven from now on. For the operation alone that clears the account (`src/domain/users/address-proof.ts`). */
-export async function setEmailVerified(scope: Scope, id: string, changes: UserChanges): Promise<UserRow | null> {
-  return update<UserRow>(scope, 'users', { id }, { ...withPhoneProof(scope, changes), email_verified: true });
-}
+export const setEmailVerified = async (scope: Scope, id: string, changes: UserChanges): Promise<UserRow | null> =>
+  update<UserRow>(scope, 'users', { id }, { ...withPhoneProof(scope, changes), email_verified: true });
 
 /** Another phone number is unproven, unless the same write says otherwise. */
 function withPhoneProof(scope: Scope, changes: UserChanges): UserChanges {
@@ -149,9 +148,8 @@ function withPhoneProof(scope: Scope, changes: UserChanges): UserChanges {
  * Replaces a password that is still the one that was proven, and returns the user; null when it has been changed meanwhile. Hashing takes
  * time, and a reset that ends in that time must not be undone.
  */
-export async function replacePassword(scope: Scope, id: string, proven_hash: string, changes: UserChanges): Promise<UserRow | null> {
-  return update<UserRow>(scope, 'users', { id, password_hash: proven_hash }, changes);
-}
+export const replacePassword = async (scope: Scope, id: string, proven_hash: string, changes: UserChanges): Promise<UserRow | null> =>
+  update<UserRow>(scope, 'users', { id, password_hash: proven_hash }, changes);
 
 /** Stores the first password of a user whose old system has found it right; null when there is one by now. */
 export async function adoptPassword(scope: Scope, id: string, password_hash: string, at: Date): Promise<UserRow | null> {

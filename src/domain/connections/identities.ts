@@ -15,9 +15,8 @@ import type { Origin } from '../origin.js';
 import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
 
 /** The accounts at providers that sign this user in, oldest first. */
-export async function listIdentities(ctx: Context, user_id: string): Promise<IdentityWithConnection[]> {
-  return listIdentitiesOfUser(ctx.scope, user_id);
-}
+export const listIdentities = async (ctx: Context, user_id: string): Promise<IdentityWithConnection[]> =>
+  listIdentitiesOfUser(ctx.scope, user_id);
 
 /** `last_way_in`: the user has no password, no other usable identity and no passkey that is found by itself, so nothing was changed. */
 export type UnlinkOutcome = 'unlinked' | 'not_found' | 'last_way_in';

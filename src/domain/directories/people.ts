@@ -106,9 +106,8 @@ async function block(tx: Context, teller: Teller, user: UserRow): Promise<void> 
   if (user.status === 'active' && (await isManaged(tx, teller, user))) await blockUser(tx, teller.actor, user, 'directory');
 }
 
-async function join(tx: Context, { organization, actor }: Teller, user: UserRow) {
-  return (await findMembership(tx, organization.id, user.id)) ?? addMember(tx, actor, { organization, user, source: 'directory' });
-}
+const join = async (tx: Context, { organization, actor }: Teller, user: UserRow) =>
+  (await findMembership(tx, organization.id, user.id)) ?? addMember(tx, actor, { organization, user, source: 'directory' });
 
 /** Takes back what the directory itself has ended, and that alone: somebody whom an administrator blocked or suspended stays so. */
 async function letIn(tx: Context, teller: Teller, user: UserRow, suspended: boolean): Promise<void> {

@@ -12,9 +12,8 @@ const severities = { info: 1, warning: 3, critical: 5 } as const;
 const operation: ForeignNames['ecs'] = { category: ['configuration'], type: ['change'] };
 
 /** The names for an event; one that only a newer release knows is information. */
-function namesOf(event: string): ForeignNames['ecs'] {
-  return isSecurityEvent(event) ? eventClasses[securityEvents[event].class].ecs : { category: ['iam'], type: ['info'] };
-}
+const namesOf = (event: string): ForeignNames['ecs'] =>
+  isSecurityEvent(event) ? eventClasses[securityEvents[event].class].ecs : { category: ['iam'], type: ['info'] };
 
 /** Who did it and, if it was somebody else, whom it is about. */
 function usersOf(actor_id: string | null, user_id: string | null) {

@@ -37,9 +37,8 @@ const problemTexts: Readonly<Record<CompanyDomainProblem, string>> = {
 /** Days for which the record of a verified domain may be missing. */
 export const missingDaysOfOrganization = 14;
 
-async function allVerified(ctx: Context): Promise<Verified> {
-  return (await remembered(ctx, 'organization_domains', 'verified', ({ scope }) => listVerifiedOrganizationDomains(scope))) ?? [];
-}
+const allVerified = async (ctx: Context): Promise<Verified> =>
+  (await remembered(ctx, 'organization_domains', 'verified', ({ scope }) => listVerifiedOrganizationDomains(scope))) ?? [];
 
 /**
  * The organization in whose verified domain the address lies, and which therefore manages its person, with the connection that people there are led to.

@@ -96,6 +96,4 @@ function approvalPingQueue(deps: Deps): Queue<PingJob, Sending> {
 }
 
 /** Tells clients that people have answered, until stopped; woken when one does. */
-export function startApprovalPings(deps: Deps): Loop {
-  return startQueueLoop(approvalPingQueue(deps), deps);
-}
+export const startApprovalPings = (deps: Deps): Loop => startQueueLoop(approvalPingQueue(deps), deps);

@@ -135,6 +135,4 @@ export function backchannelQueue(deps: Deps): Queue<LogoutJob, Sending> {
 }
 
 /** Sends logout tokens until stopped; woken when a session ends. */
-export function startBackchannelLogout(deps: Deps): Loop {
-  return startQueueLoop(backchannelQueue(deps), deps);
-}
+export const startBackchannelLogout = (deps: Deps): Loop => startQueueLoop(backchannelQueue(deps), deps);

@@ -104,6 +104,4 @@ function providerRevocationQueue(deps: Deps): Queue<RevocationJob, Sending> {
 }
 
 /** Revokes tokens at their providers until stopped; woken when one ends here. */
-export function startProviderRevocations(deps: Deps): Loop {
-  return startQueueLoop(providerRevocationQueue(deps), deps);
-}
+export const startProviderRevocations = (deps: Deps): Loop => startQueueLoop(providerRevocationQueue(deps), deps);

@@ -17,9 +17,8 @@ const domainState = (record: ResourceObject): Value =>
   record.attributes['missing_since'] === null ? states(record) : state('warning', terms.dns_record_missing);
 
 /** The organization that a record belongs to, by its name where the reader may see it. */
-export function organizationOf(record: ResourceObject, included: readonly ResourceObject[]): Value {
-  return linkedRecord(record, 'organization', 'organizations', 'display_name', included, quiet('–'));
-}
+export const organizationOf = (record: ResourceObject, included: readonly ResourceObject[]): Value =>
+  linkedRecord(record, 'organization', 'organizations', 'display_name', included, quiet('–'));
 
 const connectionOf = (record: ResourceObject, included: readonly ResourceObject[]) =>
   linkedRecord(record, 'connection', 'connections', 'display_name', included, quiet('Any of the organization'));
