@@ -1,3 +1,4 @@
+import { uuidv7 } from '../lib/random.js';
 import { insert, insertMissing, remove, table, update, type Scope } from './scope.js';
 
 /** What rows have that are created, changed and deleted one by one. */
@@ -8,6 +9,9 @@ export type RecordRow = {
   created_at: Date;
   updated_at: Date;
 };
+
+/** What a new one has from the start. */
+export const newStamps = (now: Date) => ({ id: uuidv7(now.getTime()), created_at: now, updated_at: now });
 
 /**
  * What tables of such rows have in common: each of their files exports, under names of its own, what is used.
