@@ -236,14 +236,8 @@ const redeemOnceStatement: Statement = { name: 'authorization_codes.redeem_with_
 
 /** The grant of a code that was spent, and whose it is; null when there never was such a code. */
 export async function findGrantOfCode(scope: Scope, digest: Buffer): Promise<{ grant_id: string; user_id: string } | null> {
-  const rows = await run<{ grant_id: string; user_id: string }>(
-    scope,
-    {
-      name: 'authorization_codes.find_grant',
-      text: 'select grant_id, user_id from authorization_codes where environment_id = $1 and digest = $2',
-    },
-    [digest],
-  );
+  const text = 'select grant_id, user_id from authorization_codes where environment_id = $1 and digest = $2';
+  const rows = await run<{ grant_id: string; user_id: string }>(scope, { name: 'authorization_codes.find_grant', text }, [digest]);
   return rows[0] ?? null;
 }
 
