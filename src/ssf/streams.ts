@@ -18,22 +18,20 @@ const minVerificationSeconds = 60;
 type Body = Awaited<ReturnType<typeof readReceiverJson<typeof streamBody._output>>>;
 
 /** A stream as its receiver sees it (SSF 1.0 8.1.1). What it sends along as `Authorization` is never shown. */
-function streamDocument(row: SignalStreamRow): Record<string, unknown> {
-  return {
-    stream_id: row.id,
-    iss: row.issuer,
-    aud: row.client_id,
-    events_supported: signalEventUris,
-    events_requested: urisOf(row.events_requested),
-    events_delivered: urisOf(deliveredEventsOf(row.events_requested)),
-    delivery: {
-      method: deliveryMethods[row.method],
-      endpoint_url: row.endpoint_url ?? `${row.issuer}${ssfPaths.poll}/${row.id}`,
-    },
-    min_verification_interval: minVerificationSeconds,
-    ...(row.description !== null && { description: row.description }),
-  };
-}
+const streamDocument = (row: SignalStreamRow): Record<string, unknown> => ({
+  stream_id: row.id,
+  iss: row.issuer,
+  aud: row.client_id,
+  events_supported: signalEventUris,
+  events_requested: urisOf(row.events_requested),
+  events_delivered: urisOf(deliveredEventsOf(row.events_requested)),
+  delivery: {
+    method: deliveryMethods[row.method],
+    endpoint_url: row.endpoint_url ?? `${row.issuer}${ssfPaths.poll}/${row.id}`,
+  },
+  min_verification_interval: minVerificationSeconds,
+  ...(row.description !== null && { description: row.description }),
+});
 
 const deliveryOf = (delivery: Body['delivery']): SignalDelivery =>
   delivery?.method === deliveryMethods.push

@@ -66,20 +66,18 @@ export function ecsRecord(source: AuditSource, row: AuditLogRow): Record<string,
 }
 
 /** An event of the feed in the Elastic Common Schema 8; its payload is text, lest an index refuse a line for its mapping. */
-export function ecsEvent({ environment_id, id, event_type, occurred_at, body }: EventRow): Record<string, unknown> {
-  return {
-    '@timestamp': occurred_at.toISOString(),
-    ecs: { version },
-    message: event_type,
-    event: {
-      id,
-      kind: 'event',
-      action: event_type,
-      category: ['iam'],
-      type: ['info'],
-      dataset: 'idp.events',
-      provider: 'identity-provider',
-    },
-    idp: { environment_id, payload: body },
-  };
-}
+export const ecsEvent = ({ environment_id, id, event_type, occurred_at, body }: EventRow): Record<string, unknown> => ({
+  '@timestamp': occurred_at.toISOString(),
+  ecs: { version },
+  message: event_type,
+  event: {
+    id,
+    kind: 'event',
+    action: event_type,
+    category: ['iam'],
+    type: ['info'],
+    dataset: 'idp.events',
+    provider: 'identity-provider',
+  },
+  idp: { environment_id, payload: body },
+});

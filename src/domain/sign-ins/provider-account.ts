@@ -20,15 +20,13 @@ import { provenAddress } from '../users/address-proof.js';
 import { decide, linksByWord, type Decision, type Profile } from './provider-decision.js';
 
 /** The account as identities store it. */
-export function accountOf(connection: Connection, { subject, email, email_verified, attributes }: Profile): ProviderAccount {
-  return {
-    connection_id: connection.id,
-    generation: connection.generation,
-    subject,
-    email: email?.email ?? null,
-    claims: { ...attributes, ...(email && { email: email.email, email_verified }) },
-  };
-}
+export const accountOf = (connection: Connection, { subject, email, email_verified, attributes }: Profile): ProviderAccount => ({
+  connection_id: connection.id,
+  generation: connection.generation,
+  subject,
+  email: email?.email ?? null,
+  claims: { ...attributes, ...(email && { email: email.email, email_verified }) },
+});
 
 /** What of the profile differs from the user. Another phone number is one that nobody has proven. */
 function changesOf(user: UserRow, attributes: Readonly<Record<string, unknown>>): UserChanges {

@@ -111,24 +111,22 @@ async function record(deps: MailDeps, results: readonly { job: RowJob<MailRow>; 
   }
 }
 
-export function mailQueue(deps: MailDeps): Queue<RowJob<MailRow>, Sending> {
-  return {
-    ...rowQueue(mailQueueRows, deps.db.knex, leaseMs),
-    name: 'mail',
-    limits,
-    timeoutMs,
-    retryBaseMs: firstRetryMs,
-    async tidy() {
-      deps.metrics.outboxAge.set({ queue: 'mail' }, await oldestDueMailSeconds(deps.db.knex));
-    },
-    async attempt(job, signal) {
-      const started = performance.now();
-      const result = await attempt(deps, job.row, signal);
-      return { ...result, durationMs: performance.now() - started };
-    },
-    record: (results) => record(deps, results),
-  };
-}
+export const mailQueue = (deps: MailDeps): Queue<RowJob<MailRow>, Sending> => ({
+  ...rowQueue(mailQueueRows, deps.db.knex, leaseMs),
+  name: 'mail',
+  limits,
+  timeoutMs,
+  retryBaseMs: firstRetryMs,
+  async tidy() {
+    deps.metrics.outboxAge.set({ queue: 'mail' }, await oldestDueMailSeconds(deps.db.knex));
+  },
+  async attempt(job, signal) {
+    const started = performance.now();
+    const result = await attempt(deps, job.row, signal);
+    return { ...result, durationMs: performance.now() - started };
+  },
+  record: (results) => record(deps, results),
+});
 
 /** Sends mail until stopped: woken at commit, else looking once a second. */
 export const startMailLoop = (deps: Deps): Loop => startQueueLoop(mailQueue(deps), deps);

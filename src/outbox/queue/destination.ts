@@ -31,21 +31,19 @@ const holdMs = 2000;
 const smoothing = 0.3;
 
 /** A new destination: all of its slots, and a long average until attempts have been measured. */
-export function createDestination<Job>({ environment_id, id }: DestinationKey, maxSlots: number): Destination<Job> {
-  return {
-    environment_id,
-    id,
-    due_at: null,
-    expected: null,
-    waiting: [],
-    inFlight: 0,
-    slots: maxSlots,
-    maxSlots,
-    averageMs: holdMs,
-    failures: 0,
-    probeAt: 0,
-  };
-}
+export const createDestination = <Job>({ environment_id, id }: DestinationKey, maxSlots: number): Destination<Job> => ({
+  environment_id,
+  id,
+  due_at: null,
+  expected: null,
+  waiting: [],
+  inFlight: 0,
+  slots: maxSlots,
+  maxSlots,
+  averageMs: holdMs,
+  failures: 0,
+  probeAt: 0,
+});
 
 /** Whether the destination has failed so often that only probes go there. */
 export const isBreakerOpen = (destination: Destination<unknown>): boolean => destination.failures >= failuresToOpen;
