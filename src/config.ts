@@ -146,9 +146,8 @@ function resolved(environment: NodeJS.ProcessEnv): ResolvedVariables {
   return { values: { ...values, ...Object.fromEntries(owned) }, problems: [...problems, ...useless] };
 }
 
-function collectorOf({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_HEADERS, OTEL_SDK_DISABLED }: z.output<typeof variables>) {
-  return url === undefined || OTEL_SDK_DISABLED === 'true' ? null : { url, headers: OTEL_EXPORTER_OTLP_HEADERS ?? null };
-}
+const collectorOf = ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_HEADERS, OTEL_SDK_DISABLED }: z.output<typeof variables>) =>
+  url === undefined || OTEL_SDK_DISABLED === 'true' ? null : { url, headers: OTEL_EXPORTER_OTLP_HEADERS ?? null };
 
 const rateLimitsOf = (v: z.output<typeof variables>) => ({
   enabled: v.RATE_LIMITS,

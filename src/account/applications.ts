@@ -27,9 +27,8 @@ const most = 500;
 const isShown = ({ client, origin, blocked_at }: AuthorizationWithClient): boolean =>
   client.is_agent || client.first_party || origin !== 'administrator' || blocked_at !== null;
 
-async function listOwn(req: Request): Promise<AuthorizationWithClient[]> {
-  return (await listAuthorizationsOfUser(req.ctx.scope, sessionOf(req).user_id, most)).filter(isShown);
-}
+const listOwn = async (req: Request): Promise<AuthorizationWithClient[]> =>
+  (await listAuthorizationsOfUser(req.ctx.scope, sessionOf(req).user_id, most)).filter(isShown);
 
 /** What each may do in words, and where. */
 async function authorizationsIn(req: Request, words: Words): Promise<PageAuthorization[]> {

@@ -10,9 +10,7 @@ export function bodyText(req: Request, name: string): string {
 }
 
 /** The path to go back to, if the body names one of ours. */
-export function bodyReturnTo(req: Request): string | null {
-  return safeReturnTo((req.body as Record<string, unknown> | undefined)?.['return_to']);
-}
+export const bodyReturnTo = (req: Request): string | null => safeReturnTo((req.body as Record<string, unknown> | undefined)?.['return_to']);
 
 /** The credential in the body: an object in JSON, its text in a form; undefined without one, null when it can't be read. */
 export function credentialIn(req: Request): unknown {

@@ -25,25 +25,23 @@ const identifierOf = (req: Request, name: string): string | null => {
  * Two limits: per client address, and per submitted identifier wherever it comes from (specification 10.1), where that is a guess. Needs a parsed body
  * before.
  */
-export function limitAttempts(
+export const limitAttempts = (
   web: Web,
   name: string,
   limit: RateLimit,
   field: string,
   isGuess: (req: Request) => boolean = () => true,
-): RequestHandler[] {
-  return [
-    limitByAddress(web, { name, limit, key: inEnvironment }),
-    limitBy(web, {
-      name: `${name}_${field}`,
-      limit,
-      key: (req) => {
-        const identifier = isGuess(req) ? identifierOf(req, field) : null;
-        return identifier === null ? null : `${req.ctx.environment.id} ${identifier}`;
-      },
-    }),
-  ];
-}
+): RequestHandler[] => [
+  limitByAddress(web, { name, limit, key: inEnvironment }),
+  limitBy(web, {
+    name: `${name}_${field}`,
+    limit,
+    key: (req) => {
+      const identifier = isGuess(req) ? identifierOf(req, field) : null;
+      return identifier === null ? null : `${req.ctx.environment.id} ${identifier}`;
+    },
+  }),
+];
 
 /** Finds out whether the account of the submitted email knows the browser. One look-up, and only for a browser that shows a cookie of ours. */
 const recognise: RequestHandler = async (req, _res, next) => {
@@ -151,12 +149,10 @@ const mailLimit: RateLimit = { limit: 30, windowSeconds: 3600 };
  * A limit over an hour per submitted address, because each request sends a mail; a browser that the account knows has a window of its own, after
  * {@link limitEmail}. Needs a parsed body before.
  */
-export function limitMails(web: Web, name: string): RequestHandler[] {
-  return [
-    limitBy(web, { name: `${name}_mail`, limit: mailLimit, key: emailKey(false) }),
-    limitBy(web, { name: `${name}_mail_known`, limit: mailLimit, key: emailKey(true) }),
-  ];
-}
+export const limitMails = (web: Web, name: string): RequestHandler[] => [
+  limitBy(web, { name: `${name}_mail`, limit: mailLimit, key: emailKey(false) }),
+  limitBy(web, { name: `${name}_mail_known`, limit: mailLimit, key: emailKey(true) }),
+];
 
 /** A limit per signed-in person, whatever the address. Needs `signedIn` before. */
 export function limitSignedIn(web: Web, name: string, limit: RateLimit): RequestHandler {

@@ -35,19 +35,17 @@ declare module '../http/pages/page-models.js' {
 const path = '/password/reset/review';
 const onward = (return_to: string | null) => withReturnTo('/login', { notice: 'password_reset' }, return_to);
 
-function documentOf({ sessions, identities }: Recovered, words: Words) {
-  return {
-    sessions: sessions.map((session) => ({
-      id: session.id,
-      device: deviceIn(words, session.user_agent),
-      ip_address: session.ip_address,
-      user_agent: session.user_agent,
-      created_at: session.created_at.toISOString(),
-      last_activity_at: session.last_activity_at.toISOString(),
-    })),
-    identities: identities.map(identityDocument),
-  };
-}
+const documentOf = ({ sessions, identities }: Recovered, words: Words) => ({
+  sessions: sessions.map((session) => ({
+    id: session.id,
+    device: deviceIn(words, session.user_agent),
+    ip_address: session.ip_address,
+    user_agent: session.user_agent,
+    created_at: session.created_at.toISOString(),
+    last_activity_at: session.last_activity_at.toISOString(),
+  })),
+  identities: identities.map(identityDocument),
+});
 
 /**
  * The answer to a reset: whoever recovers an account is shown every session that it ended and every account at a provider that still

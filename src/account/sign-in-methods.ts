@@ -14,17 +14,15 @@ import { wordsIn, wordsOf, type Words } from '../http/pages/words.js';
 import { defaultName } from '../domain/authenticators/enrolment.js';
 
 /** An authenticator as its owner sees it, on pages and as JSON; never a key, a secret or a digest. */
-export function authenticatorDocument(row: AuthenticatorRow, codes_left: number | null = null) {
-  return {
-    id: row.id,
-    kind: row.kind,
-    name: row.name,
-    created_at: row.created_at.toISOString(),
-    last_used_at: row.last_used_at?.toISOString() ?? null,
-    ...(row.kind === 'passkey' && { backed_up: row.backed_up ?? false, transports: row.transports ?? [] }),
-    ...(row.kind === 'recovery_codes' && { codes_left }),
-  };
-}
+export const authenticatorDocument = (row: AuthenticatorRow, codes_left: number | null = null) => ({
+  id: row.id,
+  kind: row.kind,
+  name: row.name,
+  created_at: row.created_at.toISOString(),
+  last_used_at: row.last_used_at?.toISOString() ?? null,
+  ...(row.kind === 'passkey' && { backed_up: row.backed_up ?? false, transports: row.transports ?? [] }),
+  ...(row.kind === 'recovery_codes' && { codes_left }),
+});
 
 /** A browser that skips the second step, as its owner sees it. */
 const deviceDocument = (device: DeviceRow, words: Words) => ({

@@ -2,6 +2,18 @@ import type { Knex } from 'knex';
 import { servedSql } from './served.js';
 import { runSystem } from './system.js';
 
+/** What rows have that wait for an attempt, and for the next one after a failure. */
+export type WaitingRow = {
+  environment_id: string;
+  id: string;
+  attempt_count: number;
+  next_attempt_at: Date | null;
+  lease_id: string | null;
+  leased_until: Date | null;
+  last_error: string | null;
+  created_at: Date;
+};
+
 // A queue works for all environments together, so its statements go through the unscoped door. Leases and due times follow the database's clock:
 // replicas whose clocks differ still agree on who holds what.
 

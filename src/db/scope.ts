@@ -83,9 +83,8 @@ export function scopeOf({ touched, deadline, batchers, knex, locks }: Scope, env
 }
 
 /** The rows of the environment in a table, as a Knex query that already filters by environment. */
-export function table<Row extends object>(scope: Scope, name: string): Knex.QueryBuilder<Row, Row[]> {
-  return scope.knex<Row>(name).where(`${name}.environment_id`, scope.environment_id) as unknown as Knex.QueryBuilder<Row, Row[]>;
-}
+export const table = <Row extends object>(scope: Scope, name: string): Knex.QueryBuilder<Row, Row[]> =>
+  scope.knex<Row>(name).where(`${name}.environment_id`, scope.environment_id) as unknown as Knex.QueryBuilder<Row, Row[]>;
 
 /** Inserts a row stamped with the environment and returns it. */
 export async function insert<Row extends object>(scope: Scope, name: string, row: Partial<Row>): Promise<Row> {

@@ -113,9 +113,7 @@ export function inOrganization(ctx: Context, organization_id: string): Context {
  * The context for what several requests wait for together, such as what the cache loads: it must not fail because the one that came first has gone,
  * and ends by the limits of the database.
  */
-function forAll(ctx: Context): Context {
-  return ctx.scope.deadline === noDeadline || ctx.committed ? ctx : createContext(ctx, ctx.environment);
-}
+const forAll = (ctx: Context): Context => (ctx.scope.deadline === noDeadline || ctx.committed ? ctx : createContext(ctx, ctx.environment));
 
 /**
  * What the cache has of the environment, or what `load` finds with the context that it is handed: several requests may wait for it. What the transaction
@@ -135,9 +133,8 @@ export function requireTime({ scope }: Pick<Context, 'scope'>): void {
  * The context's scope for a look-up that may see what is up to a second old: a read replica answers it if there is one. Never for what is
  * remembered in the cache, nor for what a decision to write depends on.
  */
-export function lookUpScope({ scope, db, committed }: Context): Scope {
-  return db.replica === null || committed ? scope : createScope(db.knex, scope.environment_id, scope.deadline, db.replica);
-}
+export const lookUpScope = ({ scope, db, committed }: Context): Scope =>
+  db.replica === null || committed ? scope : createScope(db.knex, scope.environment_id, scope.deadline, db.replica);
 
 async function closed<T>(tx: Context & Required<Pick<Context, 'closing'>>, work: (tx: Context) => Promise<T>): Promise<T> {
   const done = await work(tx);

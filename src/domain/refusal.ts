@@ -31,14 +31,10 @@ export function refuseIfAny(problems: readonly Problem[]): void {
 }
 
 /** A state that doesn't allow the move (specification 6.3.4). */
-export function invalidTransition(detail: string): Refusal {
-  return new Refusal({ status: 409, code: 'invalid_transition', detail });
-}
+export const invalidTransition = (detail: string): Refusal => new Refusal({ status: 409, code: 'invalid_transition', detail });
 
 /** 403: a record that the service made for itself can't be changed or deleted. */
-export function systemRecord(detail: string): Refusal {
-  return new Refusal({ status: 403, code: 'system_record', detail });
-}
+export const systemRecord = (detail: string): Refusal => new Refusal({ status: 403, code: 'system_record', detail });
 
 /**
  * Runs `work` and turns a violated unique index into a 409 at the place that the map gives for it. The index decides, not a look

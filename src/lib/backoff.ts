@@ -5,9 +5,8 @@ export type Backoff = { readonly baseMs: number; readonly factor: number };
 const jitter = 0.2;
 
 /** Whole milliseconds to wait after the given number of failures (1 and up), spread by up to 20 % to both sides. */
-export function backoffMs({ baseMs, factor }: Backoff, failures: number, random: () => number = Math.random): number {
-  return Math.round(baseMs * factor ** (failures - 1) * (1 - jitter + 2 * jitter * random()));
-}
+export const backoffMs = ({ baseMs, factor }: Backoff, failures: number, random: () => number = Math.random): number =>
+  Math.round(baseMs * factor ** (failures - 1) * (1 - jitter + 2 * jitter * random()));
 
 /** The wait that a `Retry-After` header asks for (RFC 9110 10.2.3: seconds or a date), in milliseconds; null when it says nothing usable. */
 export function retryAfterMs(header: string | undefined, now: Date): number | null {

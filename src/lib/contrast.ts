@@ -7,9 +7,7 @@ type Oklch = { l: number; c: number; h: number };
 const hexPattern = /^#?([0-9a-f]{6})$/i;
 
 /** The six lower-case digits of `#rrggbb` or `rrggbb`; null for anything else. */
-export function parseHex(text: string): string | null {
-  return hexPattern.exec(text)?.[1]?.toLowerCase() ?? null;
-}
+export const parseHex = (text: string): string | null => hexPattern.exec(text)?.[1]?.toLowerCase() ?? null;
 
 /** The WCAG 2.2 contrast ratio of two colours given as six hex digits: 1 to 21. */
 export function contrast(a: string, b: string): number {
@@ -18,9 +16,8 @@ export function contrast(a: string, b: string): number {
 }
 
 /** Black or white, whichever reads better on the colour; one of them always reaches 4.5:1. */
-export function textOn(background: string): 'ffffff' | '000000' {
-  return contrast(background, 'ffffff') >= contrast(background, '000000') ? 'ffffff' : '000000';
-}
+export const textOn = (background: string): 'ffffff' | '000000' =>
+  contrast(background, 'ffffff') >= contrast(background, '000000') ? 'ffffff' : '000000';
 
 /**
  * The colour itself when it reaches `ratio` against every background, else the nearest lightness of the same hue that does,
@@ -62,9 +59,7 @@ function toHex(rgb: Rgb): string {
 const linear = (value: number) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
 const companded = (value: number) => (value <= 0.0031308 ? value * 12.92 : 1.055 * value ** (1 / 2.4) - 0.055);
 
-function luminance(rgb: Rgb): number {
-  return 0.2126 * linear(rgb[0]) + 0.7152 * linear(rgb[1]) + 0.0722 * linear(rgb[2]);
-}
+const luminance = (rgb: Rgb): number => 0.2126 * linear(rgb[0]) + 0.7152 * linear(rgb[1]) + 0.0722 * linear(rgb[2]);
 
 function toOklch([r, g, b]: Rgb): Oklch {
   const [lr, lg, lb] = [linear(r), linear(g), linear(b)];
@@ -97,6 +92,4 @@ function intoGamut(colour: Oklch): Rgb {
   return clamp(fromOklch({ ...colour, c: 0 }));
 }
 
-function clamp(rgb: Rgb): Rgb {
-  return rgb.map((value) => Math.min(1, Math.max(0, value))) as unknown as Rgb;
-}
+const clamp = (rgb: Rgb): Rgb => rgb.map((value) => Math.min(1, Math.max(0, value))) as unknown as Rgb;

@@ -15,9 +15,7 @@ const formatsOf = memo((language: Language): Formats => {
 });
 
 /** `21 November 2026` for an ISO 8601 time, in UTC. */
-export function dateWords(iso: string, language: Language = 'en'): string {
-  return formatsOf(language).date.format(new Date(iso));
-}
+export const dateWords = (iso: string, language: Language = 'en'): string => formatsOf(language).date.format(new Date(iso));
 
 /** `21 November 2026 at 09:05 UTC` for an ISO 8601 time. */
 export function dateTimeWords(iso: string, language: Language = 'en'): string {

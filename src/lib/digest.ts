@@ -6,11 +6,7 @@ export function digest(value: string): Buffer {
   return Buffer.from(hash('sha256', value, 'binary'), 'binary');
 }
 
-export function keyedDigest(key: Buffer | string, value: string): Buffer {
-  return createHmac('sha256', key).update(value).digest();
-}
+export const keyedDigest = (key: Buffer | string, value: string): Buffer => createHmac('sha256', key).update(value).digest();
 
 /** Compares two digests of equal length in constant time. */
-export function equalDigests(one: Buffer, other: Buffer): boolean {
-  return one.length === other.length && timingSafeEqual(one, other);
-}
+export const equalDigests = (one: Buffer, other: Buffer): boolean => one.length === other.length && timingSafeEqual(one, other);

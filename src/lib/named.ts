@@ -10,6 +10,5 @@ export function named<T>(entries: Readonly<Record<string, T>> = {}): Record<stri
 }
 
 /** The own property of an object that isn't made by `named` (parsed JSON, a row); undefined when it is absent or only inherited. */
-export function own<T extends object>(object: T | null | undefined, name: string): T[keyof T] | undefined {
-  return object !== null && object !== undefined && Object.hasOwn(object, name) ? object[name as keyof T] : undefined;
-}
+export const own = <T extends object>(object: T | null | undefined, name: string): T[keyof T] | undefined =>
+  object !== null && object !== undefined && Object.hasOwn(object, name) ? object[name as keyof T] : undefined;

@@ -72,9 +72,7 @@ export function uuidv7Of(now: number, seed: Buffer): string {
 const uuidShape = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Whether the text is a UUID in the form that the service writes (lower case); anything else can't be an id of ours. */
-export function isUuid(text: string): boolean {
-  return uuidShape.test(text);
-}
+export const isUuid = (text: string): boolean => uuidShape.test(text);
 
 /** When a UUID of version 7 was made, in milliseconds. */
 export const timeOfUuidv7 = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);

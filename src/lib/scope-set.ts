@@ -8,10 +8,7 @@ export function parseScope(text: string): string[] | null {
   return scopeSyntax.test(trimmed) ? [...new Set(trimmed.split(' '))] : null;
 }
 
-export function formatScope(scopes: Iterable<string>): string {
-  return [...scopes].join(' ');
-}
+export const formatScope = (scopes: Iterable<string>): string => [...scopes].join(' ');
 
-export function isSubset(requested: readonly string[], held: readonly string[]): boolean {
-  return requested.every((scope) => held.includes(scope));
-}
+export const isSubset = (requested: readonly string[], held: readonly string[]): boolean =>
+  requested.every((scope) => held.includes(scope));

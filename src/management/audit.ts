@@ -41,26 +41,24 @@ export function changesBetween(
   return changes;
 }
 
-function rowOf(call: Call, entry: AuditEntry, outcome: 'success' | 'denied', reason: string | null, occurred_at: Date) {
-  return {
-    occurred_at,
-    action: `${entry.resource.type}.${entry.action}`,
-    outcome,
-    reason,
-    actor_kind: call.actor.actor_kind,
-    actor_id: call.actor.actor_id,
-    actor_display: call.actor.display,
-    actor_permissions: [...call.actor.permissions].sort(),
-    target_type: entry.resource.type,
-    target_id: entry.target_id,
-    target_display: entry.target_display ?? null,
-    changes: entry.changes ?? {},
-    ip_address: call.ip_address,
-    user_agent: call.user_agent?.slice(0, 512) ?? null,
-    request_id: call.request_id,
-    organization_id: entry.organization_id ?? call.actor.organization_id ?? null,
-  };
-}
+const rowOf = (call: Call, entry: AuditEntry, outcome: 'success' | 'denied', reason: string | null, occurred_at: Date) => ({
+  occurred_at,
+  action: `${entry.resource.type}.${entry.action}`,
+  outcome,
+  reason,
+  actor_kind: call.actor.actor_kind,
+  actor_id: call.actor.actor_id,
+  actor_display: call.actor.display,
+  actor_permissions: [...call.actor.permissions].sort(),
+  target_type: entry.resource.type,
+  target_id: entry.target_id,
+  target_display: entry.target_display ?? null,
+  changes: entry.changes ?? {},
+  ip_address: call.ip_address,
+  user_agent: call.user_agent?.slice(0, 512) ?? null,
+  request_id: call.request_id,
+  organization_id: entry.organization_id ?? call.actor.organization_id ?? null,
+});
 
 /** What an event's line in the log says of the call. */
 const detailsOf = (

@@ -11,9 +11,8 @@ const typeSyntax = /^[!#$%&'*+.^_`|~0-9a-z-]+\/[!#$%&'*+.^_`|~0-9a-z-]+/;
 const parameterSyntax = /^[ \t]*;[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:"((?:[^"\\]|\\.)*)"|([!#$%&'*+.^_`|~0-9A-Za-z-]+)))?/;
 
 /** Splits a header at top-level commas: those inside quoted strings stay. */
-function splitList(text: string): string[] {
-  return (text.match(/(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g) ?? []).map((part) => part.trim()).filter((part) => part !== '');
-}
+const splitList = (text: string): string[] =>
+  (text.match(/(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g) ?? []).map((part) => part.trim()).filter((part) => part !== '');
 
 /** One media type (RFC 9110 8.3.1), or null when it can't be read. */
 function parseMediaType(text: string): MediaType | null {

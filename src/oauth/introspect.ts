@@ -19,32 +19,30 @@ const seconds = (time: Date) => Math.floor(time.getTime() / 1000);
 const confirmation = (jkt: string | null) => (jkt === null ? {} : { cnf: { jkt } });
 
 /** Mapped claims come first: none of them is one of the others (specification 5.13.3). */
-function describe({ token, permissions, mapped }: DescribedToken, organization: OrganizationClaims): object {
-  return {
-    ...mapped,
-    active: true,
-    scope: token.scope,
-    client_id: token.client.id,
-    token_type: token.jkt === null ? 'Bearer' : 'DPoP',
-    exp: seconds(token.expires_at),
-    sub: token.sub,
-    iss: token.issuer,
-    aud: token.audience,
-    iat: seconds(token.issued_at),
-    jti: token.jti,
-    // RFC 9470 6.2.
-    ...(token.acr === null ? {} : { acr: token.acr }),
-    ...(token.amr.length === 0 ? {} : { amr: token.amr }),
-    ...(token.auth_time === null ? {} : { auth_time: seconds(token.auth_time) }),
-    ...(token.session_id === null ? {} : { sid: token.session_id }),
-    ...organization,
-    ...(permissions === null ? {} : { permissions }),
-    ...(token.authorization_details === null ? {} : { authorization_details: token.authorization_details }),
-    ...(token.act === null ? {} : { act: token.act }),
-    ...(token.client_profile === undefined ? {} : { client_profile: token.client_profile }),
-    ...confirmation(token.jkt),
-  };
-}
+const describe = ({ token, permissions, mapped }: DescribedToken, organization: OrganizationClaims): object => ({
+  ...mapped,
+  active: true,
+  scope: token.scope,
+  client_id: token.client.id,
+  token_type: token.jkt === null ? 'Bearer' : 'DPoP',
+  exp: seconds(token.expires_at),
+  sub: token.sub,
+  iss: token.issuer,
+  aud: token.audience,
+  iat: seconds(token.issued_at),
+  jti: token.jti,
+  // RFC 9470 6.2.
+  ...(token.acr === null ? {} : { acr: token.acr }),
+  ...(token.amr.length === 0 ? {} : { amr: token.amr }),
+  ...(token.auth_time === null ? {} : { auth_time: seconds(token.auth_time) }),
+  ...(token.session_id === null ? {} : { sid: token.session_id }),
+  ...organization,
+  ...(permissions === null ? {} : { permissions }),
+  ...(token.authorization_details === null ? {} : { authorization_details: token.authorization_details }),
+  ...(token.act === null ? {} : { act: token.act }),
+  ...(token.client_profile === undefined ? {} : { client_profile: token.client_profile }),
+  ...confirmation(token.jkt),
+});
 
 /** The introspection response of a refresh token; null for one of another client, or that can't be used. */
 async function describeRefreshToken(ctx: Context, client: Client, value: string): Promise<object | null> {

@@ -34,18 +34,16 @@ export function userResource(base: string, row: DirectoryUserRow, groups: readon
 }
 
 /** A group as SCIM shows it; `members` null where they are not asked for. */
-export function groupResource(base: string, row: OrganizationGroupRow, members: readonly GroupMember[] | null): ScimValues {
-  return {
-    schemas: [groupType.schema.id],
-    id: row.id,
-    ...(row.external_id !== null && { externalId: row.external_id }),
-    displayName: row.display_name,
-    ...(members && {
-      members: members.map(({ id }) => ({ value: id, $ref: `${base}/Users/${id}`, type: 'User' })),
-    }),
-    meta: metaOf(base, groupType, row),
-  };
-}
+export const groupResource = (base: string, row: OrganizationGroupRow, members: readonly GroupMember[] | null): ScimValues => ({
+  schemas: [groupType.schema.id],
+  id: row.id,
+  ...(row.external_id !== null && { externalId: row.external_id }),
+  displayName: row.display_name,
+  ...(members && {
+    members: members.map(({ id }) => ({ value: id, $ref: `${base}/Users/${id}`, type: 'User' })),
+  }),
+  meta: metaOf(base, groupType, row),
+});
 
 /** The keys that the names lead to; names of nothing are passed over (RFC 7644 3.9). */
 const keysOf = (type: ResourceType, names: readonly string[]): (readonly string[])[] =>

@@ -19,13 +19,11 @@ export function collectionOf({ registry }: Call, path: string): Resource {
 }
 
 /** The organization's records of a collection, the oldest first. */
-export async function ownRecords(call: Call, path: string): Promise<readonly ResourceObject[]> {
-  return (await readList(call, collectionOf(call, path), everything)).document.data;
-}
+export const ownRecords = async (call: Call, path: string): Promise<readonly ResourceObject[]> =>
+  (await readList(call, collectionOf(call, path), everything)).document.data;
 
-export async function ownRecord(call: Call, path: string, id: string): Promise<ResourceObject> {
-  return (await readOne(call, collectionOf(call, path), id, plainly)).document.data;
-}
+export const ownRecord = async (call: Call, path: string, id: string): Promise<ResourceObject> =>
+  (await readOne(call, collectionOf(call, path), id, plainly)).document.data;
 
 /** What was refused of a form: the code of the error, and the attribute that it is about. */
 export type Refused = { readonly code: string; readonly attribute: string | null };

@@ -19,22 +19,20 @@ export const ssfPaths = {
 export const deliveryMethods = { push: 'urn:ietf:rfc:8935', poll: 'urn:ietf:rfc:8936' } as const;
 
 /** The transmitter of the environment (SSF 1.0 7.1). */
-function transmitterConfiguration({ issuer }: Environment): Record<string, unknown> {
-  return {
-    spec_version: '1_0',
-    issuer,
-    jwks_uri: `${issuer}/.well-known/jwks.json`,
-    delivery_methods_supported: Object.values(deliveryMethods),
-    configuration_endpoint: issuer + ssfPaths.streams,
-    status_endpoint: issuer + ssfPaths.status,
-    add_subject_endpoint: issuer + ssfPaths.addSubject,
-    remove_subject_endpoint: issuer + ssfPaths.removeSubject,
-    verification_endpoint: issuer + ssfPaths.verify,
-    critical_subject_members: ['user', 'session'],
-    authorization_schemes: [{ spec_urn: 'urn:ietf:rfc:6749' }],
-    default_subjects: 'ALL',
-  };
-}
+const transmitterConfiguration = ({ issuer }: Environment): Record<string, unknown> => ({
+  spec_version: '1_0',
+  issuer,
+  jwks_uri: `${issuer}/.well-known/jwks.json`,
+  delivery_methods_supported: Object.values(deliveryMethods),
+  configuration_endpoint: issuer + ssfPaths.streams,
+  status_endpoint: issuer + ssfPaths.status,
+  add_subject_endpoint: issuer + ssfPaths.addSubject,
+  remove_subject_endpoint: issuer + ssfPaths.removeSubject,
+  verification_endpoint: issuer + ssfPaths.verify,
+  critical_subject_members: ['user', 'session'],
+  authorization_schemes: [{ spec_urn: 'urn:ietf:rfc:6749' }],
+  default_subjects: 'ALL',
+});
 
 const documentOf = ofEach((environment: Environment) => publicDocumentOf(JSON.stringify(transmitterConfiguration(environment))));
 

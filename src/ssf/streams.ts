@@ -18,22 +18,20 @@ const minVerificationSeconds = 60;
 type Body = Awaited<ReturnType<typeof readReceiverJson<typeof streamBody._output>>>;
 
 /** A stream as its receiver sees it (SSF 1.0 8.1.1). What it sends along as `Authorization` is never shown. */
-function streamDocument(row: SignalStreamRow): Record<string, unknown> {
-  return {
-    stream_id: row.id,
-    iss: row.issuer,
-    aud: row.client_id,
-    events_supported: signalEventUris,
-    events_requested: urisOf(row.events_requested),
-    events_delivered: urisOf(deliveredEventsOf(row.events_requested)),
-    delivery: {
-      method: deliveryMethods[row.method],
-      endpoint_url: row.endpoint_url ?? `${row.issuer}${ssfPaths.poll}/${row.id}`,
-    },
-    min_verification_interval: minVerificationSeconds,
-    ...(row.description !== null && { description: row.description }),
-  };
-}
+const streamDocument = (row: SignalStreamRow): Record<string, unknown> => ({
+  stream_id: row.id,
+  iss: row.issuer,
+  aud: row.client_id,
+  events_supported: signalEventUris,
+  events_requested: urisOf(row.events_requested),
+  events_delivered: urisOf(deliveredEventsOf(row.events_requested)),
+  delivery: {
+    method: deliveryMethods[row.method],
+    endpoint_url: row.endpoint_url ?? `${row.issuer}${ssfPaths.poll}/${row.id}`,
+  },
+  min_verification_interval: minVerificationSeconds,
+  ...(row.description !== null && { description: row.description }),
+});
 
 const deliveryOf = (delivery: Body['delivery']): SignalDelivery =>
   delivery?.method === deliveryMethods.push
@@ -128,9 +126,7 @@ const statusDocument = ({ id, status, status_reason }: SignalStreamRow) => ({
   ...(status_reason !== null && { reason: status_reason }),
 });
 
-export async function readStatus(call: SsfCall): Promise<SsfReply> {
-  return { status: 200, body: statusDocument(await askedStream(call)) };
-}
+export const readStatus = async (call: SsfCall): Promise<SsfReply> => ({ status: 200, body: statusDocument(await askedStream(call)) });
 
 /** @throws {OAuthError} 403 where an administrator paused it */
 export async function writeStatus(call: SsfCall): Promise<SsfReply> {

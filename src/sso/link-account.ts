@@ -95,9 +95,7 @@ export function askForProof(
 }
 
 /** The id of the user that a link form is for, by which attempts are rate limited; null when its sealed content is invalid or expired. */
-export function linkIdentifier(req: Request): string | null {
-  return openWaiting(req)?.user_id ?? null;
-}
+export const linkIdentifier = (req: Request): string | null => openWaiting(req)?.user_id ?? null;
 
 /** The address whose password is asked for: the pending account's only; another one takes the same time and is refused. */
 function addressOf(req: Request, waiting: Waiting, user: UserRow): string {

@@ -59,6 +59,4 @@ declare module '../http/pages/page-models.js' {
 }
 
 /** The strategy as pages know it, for the mark. */
-export function strategyOfPage(connection: Connection): PageConnection['strategy'] {
-  return connection.strategy as PageConnection['strategy'];
-}
+export const strategyOfPage = (connection: Connection): PageConnection['strategy'] => connection.strategy as PageConnection['strategy'];

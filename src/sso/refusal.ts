@@ -26,14 +26,12 @@ export const ssoCodes = {
 export type SsoCode = keyof typeof ssoCodes;
 
 /** The error of a code, with its usual status and text; `cause` is for the log and the connection test, and holds no secret. */
-export function ssoRefusal(code: SsoCode, given: { status?: number; text?: Message; cause?: Error; next?: OnwardLink } = {}): PageError {
-  return new PageError(given.status ?? ssoCodes[code], code, given.text ?? errorMessage(code), {}, given.cause, given.next ?? null);
-}
+export const ssoRefusal = (code: SsoCode, given: { status?: number; text?: Message; cause?: Error; next?: OnwardLink } = {}): PageError =>
+  new PageError(given.status ?? ssoCodes[code], code, given.text ?? errorMessage(code), {}, given.cause, given.next ?? null);
 
 /** The same error with a link for the person. */
-export function withNext(refusal: PageError, next: OnwardLink): PageError {
-  return new PageError(refusal.status, refusal.code, refusal.localized ?? refusal.text, refusal.extra, refusal.cause, next);
-}
+export const withNext = (refusal: PageError, next: OnwardLink): PageError =>
+  new PageError(refusal.status, refusal.code, refusal.localized ?? refusal.text, refusal.extra, refusal.cause, next);
 
 /** A link back to the sign-in page that keeps the return path. */
 export function backToSignIn(return_to: string | null): OnwardLink {

@@ -40,7 +40,7 @@ export type RowAction = { readonly label: string; readonly about: string; readon
 
 /** `path`: where the first cell leads; `mark`: a word that stands beside it. */
 export type TableRow = {
-  readonly path: string | null;
+  readonly path?: string | null;
   readonly cells: readonly Value[];
   readonly actions?: readonly RowAction[];
   readonly mark?: string | null;

@@ -12,14 +12,11 @@ const text = `
   group by c.relname having bool_or(a.attname = 'environment_id') order by c.relname`;
 
 /** Every permanent table that has rows of environments: the tables of a backup, without those that belong to the whole installation. */
-export async function listMovedTables(client: Client): Promise<MovedTable[]> {
-  return (await client.query<MovedTable>(text, [[...(await ownTables())], 'p'])).rows;
-}
+export const listMovedTables = async (client: Client): Promise<MovedTable[]> =>
+  (await client.query<MovedTable>(text, [[...(await ownTables())], 'p'])).rows;
 
 /** The same of unlogged ones, which hold what may only be used once for some minutes. */
-export async function listUnloggedTables(client: Client): Promise<MovedTable[]> {
-  return (await client.query<MovedTable>(text, [null, 'u'])).rows;
-}
+export const listUnloggedTables = async (client: Client): Promise<MovedTable[]> => (await client.query<MovedTable>(text, [null, 'u'])).rows;
 
 /** Takes the rows of unlogged tables along: the environment is held here, and there. */
 export async function carryUnlogged(source: Client, target: Client, id: string): Promise<void> {

@@ -129,9 +129,8 @@ async function hasMigrations(knex: Knex): Promise<boolean> {
  * The applied migrations as this release names them, in their order; null where there is no list of them.
  * @throws {OutdatedSchema}
  */
-export async function appliedMigrations(knex: Knex): Promise<readonly string[] | null> {
-  return (await hasMigrations(knex)) ? sinceBaseline(await knex(migrationsTable).orderBy('id').pluck<string[]>('name')) : null;
-}
+export const appliedMigrations = async (knex: Knex): Promise<readonly string[] | null> =>
+  (await hasMigrations(knex)) ? sinceBaseline(await knex(migrationsTable).orderBy('id').pluck<string[]>('name')) : null;
 
 /** Compares the schema with this release's. One that can't be taken over lacks everything. */
 export async function schemaDifference(knex: Knex): Promise<SchemaDifference> {
@@ -143,6 +142,4 @@ export async function schemaDifference(knex: Knex): Promise<SchemaDifference> {
 }
 
 /** The migrations of this release that the database lacks: none means ready to serve. */
-export async function pendingMigrations(knex: Knex): Promise<readonly string[]> {
-  return (await schemaDifference(knex)).pending;
-}
+export const pendingMigrations = async (knex: Knex): Promise<readonly string[]> => (await schemaDifference(knex)).pending;

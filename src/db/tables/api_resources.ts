@@ -1,6 +1,7 @@
 import { withJsonMappings, type ClaimMapping } from './clients.js';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
-import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { remove, run, table, type Scope } from '../scope.js';
 import type { requiredAcrs } from './environments.js';
 
 /** Which clients may ask people for tokens of a resource: every one, or those with a grant of type `user`. */
@@ -12,9 +13,7 @@ export const tokenTyps = ['at+jwt', 'JWT'] as const;
 export const userScopes = ['requested', 'held'] as const;
 
 /** A row of `api_resources`; `identifier` is the `resource` parameter and the `aud` of its tokens (RFC 8707). */
-export type ApiResourceRow = {
-  environment_id: string;
-  id: string;
+export type ApiResourceRow = RecordRow & {
   identifier: string;
   name: string;
   token_format: 'jwt' | 'opaque';
@@ -47,14 +46,10 @@ export type ApiResourceRow = {
   is_system: boolean;
   /** Tokens that were issued before are of another one, which had its identifier then; null: all of its identifier are its own. */
   tokens_not_before: Date | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
-export async function findApiResourceByIdentifier(scope: Scope, identifier: string): Promise<ApiResourceRow | null> {
-  return (await table<ApiResourceRow>(scope, 'api_resources').where({ identifier }).first()) ?? null;
-}
+export const findApiResourceByIdentifier = async (scope: Scope, identifier: string): Promise<ApiResourceRow | null> =>
+  (await table<ApiResourceRow>(scope, 'api_resources').where({ identifier }).first()) ?? null;
 
 /** The resource whose identifier is that one in another spelling (`canonicalResource`); null when there is none, or there are two. */
 export async function findApiResourceByCanonical(scope: Scope, canonical_identifier: string): Promise<ApiResourceRow | null> {
@@ -65,9 +60,8 @@ export async function findApiResourceByCanonical(scope: Scope, canonical_identif
 }
 
 /** The resource of the Management API, or null before the environment is prepared. */
-export async function findSystemApiResource(scope: Scope): Promise<ApiResourceRow | null> {
-  return (await table<ApiResourceRow>(scope, 'api_resources').where({ is_system: true }).first()) ?? null;
-}
+export const findSystemApiResource = async (scope: Scope): Promise<ApiResourceRow | null> =>
+  (await table<ApiResourceRow>(scope, 'api_resources').where({ is_system: true }).first()) ?? null;
 
 /** Those of the identifiers that are API resources'. */
 export async function listKnownIdentifiers(scope: Scope, identifiers: readonly string[]): Promise<string[]> {
@@ -77,17 +71,11 @@ export async function listKnownIdentifiers(scope: Scope, identifiers: readonly s
     .pluck('identifier')) as string[];
 }
 
-export async function insertApiResource(scope: Scope, row: Partial<ApiResourceRow>): Promise<ApiResourceRow> {
-  return insert<ApiResourceRow>(scope, 'api_resources', withJsonMappings(row));
-}
-
-export async function findApiResource(scope: Scope, id: string): Promise<ApiResourceRow | null> {
-  return (await table<ApiResourceRow>(scope, 'api_resources').where({ id }).first()) ?? null;
-}
-
-export async function updateApiResource(scope: Scope, id: string, changes: Partial<ApiResourceRow>): Promise<ApiResourceRow | null> {
-  return update<ApiResourceRow>(scope, 'api_resources', { id }, withJsonMappings(changes));
-}
+export const {
+  find: findApiResource,
+  insert: insertApiResource,
+  update: updateApiResource,
+} = rowFunctions<ApiResourceRow>('api_resources', withJsonMappings);
 
 /** How many choose the algorithm. */
 export async function countApiResourcesSignedWith(scope: Scope, signing_alg: SigningAlgorithm): Promise<number> {

@@ -1,3 +1,4 @@
+import type { RecordRow } from '../records.js';
 import type { Knex } from 'knex';
 import type { Detail } from '../../lib/authorization-details.js';
 import { oldestWaitingSeconds, queueRows, recordAttempts, type AttemptRecord } from '../queue-rows.js';
@@ -10,9 +11,7 @@ import type { UserRow } from './users.js';
 import { run, type PendingEvent, type Scope } from '../scope.js';
 
 /** A row of `approvals`: what a client asked a person elsewhere (CIBA Core 1.0); the client waits with a row of `device_codes`. */
-export type ApprovalRow = {
-  environment_id: string;
-  id: string;
+export type ApprovalRow = RecordRow & {
   client_id: string;
   /** Null: nobody is asked. */
   user_id: string | null;
@@ -38,9 +37,6 @@ export type ApprovalRow = {
   lease_id: string | null;
   leased_until: Date | null;
   last_error: string | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 /** Whom a hint names, and how the client stands to them. */

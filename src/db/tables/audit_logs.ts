@@ -84,17 +84,11 @@ export async function listChangesSince(
   scope: Scope,
   query: { since: Date; ids: readonly string[]; without: string; limit: number },
 ): Promise<RecordedChange[]> {
-  return run<RecordedChange>(
-    scope,
-    {
-      name: 'audit_logs.changes_since',
-      text: `select occurred_at, action, actor_kind, actor_id, actor_display, target_type, target_id, changes, request_id from audit_logs
-             where environment_id = $1 and occurred_at >= $2 and target_id = any($3::text[]) and outcome = 'success' and not security_event
-               and request_id is distinct from $4
-             order by occurred_at desc, id desc limit $5`,
-    },
-    [query.since, [...query.ids], query.without, query.limit],
-  );
+  const text = `select occurred_at, action, actor_kind, actor_id, actor_display, target_type, target_id, changes, request_id from audit_logs
+      where environment_id = $1 and occurred_at >= $2 and target_id = any($3::text[]) and outcome = 'success' and not security_event
+        and request_id is distinct from $4
+      order by occurred_at desc, id desc limit $5`;
+  return run<RecordedChange>(scope, { name: 'audit_logs.changes_since', text }, [query.since, [...query.ids], query.without, query.limit]);
 }
 
 export type OwnSignIn = Pick<AuditLogRow, 'occurred_at' | 'outcome' | 'count' | 'ip_address' | 'user_agent'>;

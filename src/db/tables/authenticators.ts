@@ -1,4 +1,5 @@
-import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { remove, run, table, update, type Scope } from '../scope.js';
 
 export const authenticatorKinds = ['passkey', 'totp', 'recovery_codes'] as const;
 export type AuthenticatorKind = (typeof authenticatorKinds)[number];
@@ -10,9 +11,7 @@ export const totpAlgorithms = ['SHA1', 'SHA256', 'SHA512'] as const;
  * A row of `authenticators`; the columns of the other kinds are null. `secret_sealed` is sealed for `authenticators/<id>`: the secret of a
  * TOTP in base32, the key of a set's digests in base64.
  */
-export type AuthenticatorRow = {
-  environment_id: string;
-  id: string;
+export type AuthenticatorRow = RecordRow & {
   user_id: string;
   kind: AuthenticatorKind;
   name: string;
@@ -43,9 +42,6 @@ export type AuthenticatorRow = {
   /** Of a set of recovery codes: how many are not spent. */
   codes_left: number | null;
   last_used_at: Date | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 export type PasskeyRow = AuthenticatorRow & {
@@ -83,25 +79,13 @@ export async function listAuthenticatorsOfUser(scope: Scope, user_id: string): P
     .orderByRaw('last_used_at desc nulls last, created_at desc, id desc') as unknown as Promise<AuthenticatorRow[]>;
 }
 
-export async function findAuthenticator(scope: Scope, id: string): Promise<AuthenticatorRow | null> {
-  return (
-    ((await table<AuthenticatorRow>(scope, name)
-      .where({ id } as never)
-      .first()) as AuthenticatorRow | undefined) ?? null
-  );
-}
+/** @throws {Duplicate} `authenticators_credential`, `authenticators_recovery_codes` */
+export const { find: findAuthenticator, insert: insertAuthenticator } = rowFunctions<AuthenticatorRow>(name);
 
 /** The passkey of the credential id, whoever has it, or null. */
 export async function findPasskey(scope: Scope, credential_id: string): Promise<PasskeyRow | null> {
-  const rows = await run<PasskeyRow>(
-    scope,
-    {
-      name: 'authenticators.find_passkey',
-      short: 'look_up',
-      text: 'select * from authenticators where environment_id = $1 and credential_id = $2',
-    },
-    [credential_id],
-  );
+  const text = 'select * from authenticators where environment_id = $1 and credential_id = $2';
+  const rows = await run<PasskeyRow>(scope, { name: 'authenticators.find_passkey', short: 'look_up', text }, [credential_id]);
   return rows[0] ?? null;
 }
 
@@ -125,11 +109,6 @@ export async function hasPasskeys(scope: Scope): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Stores an authenticator. @throws {Duplicate} `authenticators_credential`, `authenticators_recovery_codes` */
-export async function insertAuthenticator(scope: Scope, row: Partial<AuthenticatorRow>): Promise<AuthenticatorRow> {
-  return insert<AuthenticatorRow>(scope, name, row);
-}
-
 /** Changes an authenticator and returns it, or null when the user has none of the id. */
 export async function updateAuthenticator(
   scope: Scope,
@@ -148,9 +127,8 @@ export async function noteAuthenticatorUse(scope: Scope, id: string, at: Date): 
 }
 
 /** Deletes an authenticator of the user and returns how many there were. */
-export async function deleteAuthenticator(scope: Scope, key: { id: string; user_id: string }): Promise<number> {
-  return remove<AuthenticatorRow>(scope, name, key);
-}
+export const deleteAuthenticator = async (scope: Scope, key: { id: string; user_id: string }): Promise<number> =>
+  remove<AuthenticatorRow>(scope, name, key);
 
 /** Deletes the user's authenticators, of one kind if told, pending ones alone if told; returns them. */
 export async function deleteAuthenticatorsOfUser(
@@ -166,31 +144,19 @@ export async function deleteAuthenticatorsOfUser(
 
 /** Makes a pending TOTP an active one with the step of its first code; null when it has ended, or was made active before. One statement decides. */
 export async function activateTotp(scope: Scope, key: { id: string; user_id: string }, step: number, now: Date): Promise<TotpRow | null> {
-  const rows = await run<TotpRow>(
-    scope,
-    {
-      name: 'authenticators.activate_totp',
-      text: `update authenticators set status = 'active', expires_at = null, last_step = $4, last_used_at = $5, updated_at = $5, version = version + 1
-             where environment_id = $1 and id = $2 and user_id = $3 and kind = 'totp' and status = 'pending' and expires_at > $5
-             returning *`,
-    },
-    [key.id, key.user_id, step, now],
-  );
+  const text = `update authenticators set status = 'active', expires_at = null, last_step = $4, last_used_at = $5, updated_at = $5, version = version + 1
+      where environment_id = $1 and id = $2 and user_id = $3 and kind = 'totp' and status = 'pending' and expires_at > $5
+      returning *`;
+  const rows = await run<TotpRow>(scope, { name: 'authenticators.activate_totp', text }, [key.id, key.user_id, step, now]);
   return rows[0] ?? null;
 }
 
 /** Spends the code of a time step: true for one caller, false when that step or a later one was spent before (RFC 6238 5.2). One statement decides. */
 export async function spendTotpStep(scope: Scope, id: string, step: number, now: Date): Promise<boolean> {
-  const rows = await run(
-    scope,
-    {
-      name: 'authenticators.spend_totp_step',
-      text: `update authenticators set last_step = $3, last_used_at = $4
-             where environment_id = $1 and id = $2 and kind = 'totp' and status = 'active' and (last_step is null or last_step < $3)
-             returning id`,
-    },
-    [id, step, now],
-  );
+  const text = `update authenticators set last_step = $3, last_used_at = $4
+      where environment_id = $1 and id = $2 and kind = 'totp' and status = 'active' and (last_step is null or last_step < $3)
+      returning id`;
+  const rows = await run(scope, { name: 'authenticators.spend_totp_step', text }, [id, step, now]);
   return rows.length > 0;
 }
 
@@ -204,15 +170,9 @@ export async function recordPasskeyUse(
   id: string,
   use: { sign_count: number; backed_up: boolean; at: Date },
 ): Promise<boolean> {
-  const rows = await run(
-    scope,
-    {
-      name: 'authenticators.record_passkey_use',
-      text: `update authenticators set sign_count = $3, backed_up = $4, last_used_at = $5
-             where environment_id = $1 and id = $2 and kind = 'passkey' and (backup_eligible or sign_count = 0 or sign_count < $3)
-             returning id`,
-    },
-    [id, use.sign_count, use.backed_up, use.at],
-  );
+  const text = `update authenticators set sign_count = $3, backed_up = $4, last_used_at = $5
+      where environment_id = $1 and id = $2 and kind = 'passkey' and (backup_eligible or sign_count = 0 or sign_count < $3)
+      returning id`;
+  const rows = await run(scope, { name: 'authenticators.record_passkey_use', text }, [id, use.sign_count, use.backed_up, use.at]);
   return rows.length > 0;
 }

@@ -8,9 +8,10 @@ import { spendPushedRequestSql } from './pushed_requests.js';
 import { resourceMapsClaimsSql, userClaimsSql, userOfJson, type UserClaimsJson, type UserWithRoles } from './user_claims.js';
 import { ignoreActivity, isLiveSql, type SessionBounds } from './sessions.js';
 
-/** A row of `authorization_codes`; `expires_at` is 60 s after issue, used ones stay a while so that a replay is recognised. */
-export type AuthorizationCodeRow = {
+/** What a code and the refresh tokens of its grant have in common. */
+export type GrantedRow = {
   environment_id: string;
+  /** Of a code, or of the newest token. */
   digest: Buffer;
   grant_id: string;
   client_id: string;
@@ -18,26 +19,31 @@ export type AuthorizationCodeRow = {
   session_id: string;
   /** The organization that the tokens are for; null: for none. */
   organization_id: string | null;
-  redirect_uri: string;
   scope: string;
   resource: string | null;
+  /** What the person allowed beyond scopes (RFC 9396); null: nothing was asked for. */
   authorization_details: readonly Detail[] | null;
-  access_token_format: 'jwt' | 'opaque';
-  access_token_lifetime: number;
-  nonce: string | null;
-  code_challenge: string | null;
-  /** The thumbprint of the key that has to be proved to redeem it (RFC 9449 10); null for any, or none. */
-  dpop_jkt: string | null;
   /** What the `claims` parameter asked for at userinfo, by name. */
   claims: Record<string, unknown> | null;
   /** The names that it asked for in the ID token. */
   id_token_claims: string[] | null;
   /** Null: the provider didn't say when the person signed in there. */
   auth_time: Date | null;
-  auth_time_requested: boolean;
   acr: string | null;
   amr: string[];
   expires_at: Date;
+};
+
+/** A row of `authorization_codes`; `expires_at` is 60 s after issue, used ones stay a while so that a replay is recognised. */
+export type AuthorizationCodeRow = GrantedRow & {
+  redirect_uri: string;
+  access_token_format: 'jwt' | 'opaque';
+  access_token_lifetime: number;
+  nonce: string | null;
+  code_challenge: string | null;
+  /** The thumbprint of the key that has to be proved to redeem it (RFC 9449 10); null for any, or none. */
+  dpop_jkt: string | null;
+  auth_time_requested: boolean;
   redeemed_at: Date | null;
   /** Of the request that issued it; null for codes of earlier releases. */
   request_id: string | null;
@@ -230,14 +236,8 @@ const redeemOnceStatement: Statement = { name: 'authorization_codes.redeem_with_
 
 /** The grant of a code that was spent, and whose it is; null when there never was such a code. */
 export async function findGrantOfCode(scope: Scope, digest: Buffer): Promise<{ grant_id: string; user_id: string } | null> {
-  const rows = await run<{ grant_id: string; user_id: string }>(
-    scope,
-    {
-      name: 'authorization_codes.find_grant',
-      text: 'select grant_id, user_id from authorization_codes where environment_id = $1 and digest = $2',
-    },
-    [digest],
-  );
+  const text = 'select grant_id, user_id from authorization_codes where environment_id = $1 and digest = $2';
+  const rows = await run<{ grant_id: string; user_id: string }>(scope, { name: 'authorization_codes.find_grant', text }, [digest]);
   return rows[0] ?? null;
 }
 

@@ -1,13 +1,12 @@
 import type { DetailField } from '../../lib/authorization-details.js';
 import type { DetailSentence } from '../../lib/detail-sentence.js';
-import { insert, remove, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { table, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 import type { Knex } from 'knex';
 
 /** A row of `authorization_detail_types`: what objects of one `type` in `authorization_details` say (RFC 9396 2), and how people are told. */
-export type AuthorizationDetailTypeRow = {
-  environment_id: string;
-  id: string;
+export type AuthorizationDetailTypeRow = RecordRow & {
   api_resource_id: string;
   /** The `type`; unique in the environment. */
   name: string;
@@ -16,9 +15,6 @@ export type AuthorizationDetailTypeRow = {
   /** Whether the same detail isn't asked about again once it was allowed. */
   remember: boolean;
   status: 'enabled' | 'disabled';
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 const withJson = ({ fields, sentence, ...row }: Partial<AuthorizationDetailTypeRow>): Partial<AuthorizationDetailTypeRow> => ({
@@ -48,15 +44,8 @@ export async function listEnabledDetailTypeNames(knex: Knex, environment_id: str
   );
 }
 
-export const insertDetailType = (scope: Scope, row: Partial<AuthorizationDetailTypeRow>): Promise<AuthorizationDetailTypeRow> =>
-  insert<AuthorizationDetailTypeRow>(scope, 'authorization_detail_types', withJson(row));
-
-export const updateDetailType = (
-  scope: Scope,
-  id: string,
-  changes: Partial<AuthorizationDetailTypeRow>,
-): Promise<AuthorizationDetailTypeRow | null> =>
-  update<AuthorizationDetailTypeRow>(scope, 'authorization_detail_types', { id }, withJson(changes));
-
-export const deleteDetailType = async (scope: Scope, id: string): Promise<boolean> =>
-  (await remove<AuthorizationDetailTypeRow>(scope, 'authorization_detail_types', { id })) > 0;
+export const {
+  insert: insertDetailType,
+  update: updateDetailType,
+  remove: deleteDetailType,
+} = rowFunctions<AuthorizationDetailTypeRow>('authorization_detail_types', withJson);

@@ -1,11 +1,9 @@
 import type { Knex } from 'knex';
-import { oldestWaitingSeconds, queueRows, recordAttempts, type AttemptRecord } from '../queue-rows.js';
+import { oldestWaitingSeconds, queueRows, recordAttempts, type AttemptRecord, type WaitingRow } from '../queue-rows.js';
 import { run, type Scope } from '../scope.js';
 
 /** A row of `backchannel_logouts`: a logout token that one client of an ended session is to get. */
-export type BackchannelLogoutRow = {
-  environment_id: string;
-  id: string;
+export type BackchannelLogoutRow = WaitingRow & {
   client_id: string;
   session_id: string;
   user_id: string;
@@ -13,14 +11,8 @@ export type BackchannelLogoutRow = {
   /** `iss` when the session ended, which is the one of the client's ID tokens. */
   issuer: string;
   status: 'pending' | 'delivered' | 'failed';
-  attempt_count: number;
-  next_attempt_at: Date | null;
-  lease_id: string | null;
-  leased_until: Date | null;
   last_response_status: number | null;
-  last_error: string | null;
   completed_at: Date | null;
-  created_at: Date;
 };
 
 /**
@@ -28,25 +20,19 @@ export type BackchannelLogoutRow = {
  * ends the sessions. @returns how many there are to send.
  */
 export async function insertBackchannelLogouts(scope: Scope, session_ids: readonly string[], issuer: string, now: Date): Promise<number> {
-  const rows = await run<{ count: number }>(
-    scope,
-    {
-      name: 'backchannel_logouts.insert',
-      text: `with due as (
-               insert into backchannel_logouts
-                 (environment_id, id, client_id, session_id, user_id, logout_uri, issuer, next_attempt_at, created_at)
-               select $1, uuid_v7($4), c.id, s.id, s.user_id, c.backchannel_logout_uri, $3, now(), $4
-               from session_clients sc
-               join sessions s on s.environment_id = $1 and s.id = sc.session_id
-               join clients c on c.environment_id = $1 and c.id = sc.client_id
-               where sc.environment_id = $1 and sc.session_id = any ($2::uuid[])
-                 and c.backchannel_logout_uri is not null and c.status = 'enabled'
-               returning id
-             ), counted as (select count(*)::integer as count from due)
-             select count, case when count > 0 then notify_after_commit('outbox', 'backchannel_logout') end from counted`,
-    },
-    [session_ids, issuer, now],
-  );
+  const text = `with due as (
+        insert into backchannel_logouts
+          (environment_id, id, client_id, session_id, user_id, logout_uri, issuer, next_attempt_at, created_at)
+        select $1, uuid_v7($4), c.id, s.id, s.user_id, c.backchannel_logout_uri, $3, now(), $4
+        from session_clients sc
+        join sessions s on s.environment_id = $1 and s.id = sc.session_id
+        join clients c on c.environment_id = $1 and c.id = sc.client_id
+        where sc.environment_id = $1 and sc.session_id = any ($2::uuid[])
+          and c.backchannel_logout_uri is not null and c.status = 'enabled'
+        returning id
+      ), counted as (select count(*)::integer as count from due)
+      select count, case when count > 0 then notify_after_commit('outbox', 'backchannel_logout') end from counted`;
+  const rows = await run<{ count: number }>(scope, { name: 'backchannel_logouts.insert', text }, [session_ids, issuer, now]);
   return rows[0]?.count ?? 0;
 }
 

@@ -24,6 +24,5 @@ export async function recentCacheChanges(knex: Knex): Promise<CacheChange[]> {
 }
 
 /** Deletes changes that every process has long seen. */
-export async function deleteOldCacheChanges(knex: Knex): Promise<number> {
-  return knex('cache_changes').whereRaw(`changed_at < clock_timestamp() - interval '1 minute'`).delete();
-}
+export const deleteOldCacheChanges = async (knex: Knex): Promise<number> =>
+  knex('cache_changes').whereRaw(`changed_at < clock_timestamp() - interval '1 minute'`).delete();

@@ -1,16 +1,16 @@
-import { insertMissing, table, type Scope } from '../scope.js';
+import { linkFunctions } from '../records.js';
+import { table, type Scope } from '../scope.js';
 import type { ClientRow } from './clients.js';
 
 /** A row of `client_connections`: a connection that a client offers at sign-in. */
 export type ClientConnectionRow = { environment_id: string; client_id: string; connection_id: string };
 
-/** Ids of the connections that the client offers; none = all. */
-export async function listConnectionIdsOfClient(scope: Scope, client_id: string): Promise<string[]> {
-  return (await table<ClientConnectionRow>(scope, 'client_connections')
-    .where({ client_id } as never)
-    .orderBy('connection_id')
-    .pluck('connection_id')) as string[];
-}
+/** The connections that the client offers; none = all. */
+export const {
+  listIds: listConnectionIdsOfClient,
+  add: addClientConnections,
+  remove: removeClientConnections,
+} = linkFunctions('client_connections', 'client_id', 'connection_id', 'connections');
 
 /** The clients that offer one of the connections: ids, and what their reach is made of beside their grants. */
 export async function listClientsOfConnections(
@@ -23,18 +23,4 @@ export async function listClientsOfConnections(
     )
     .whereIn('connection_id' as never, [...connection_ids])
     .select('c.id', 'c.first_party', 'c.signal_audience', 'c.claim_mappings', 'c.saml_attributes', 'c.saml_name_id')) as never;
-}
-
-/** Adds connections to those that the client offers; what is there already stays. */
-export async function addClientConnections(scope: Scope, client_id: string, connection_ids: readonly string[]): Promise<void> {
-  const rows = connection_ids.map((connection_id) => ({ client_id, connection_id }));
-  await insertMissing<ClientConnectionRow>(scope, 'client_connections', rows);
-}
-
-export async function removeClientConnections(scope: Scope, client_id: string, connection_ids: readonly string[]): Promise<void> {
-  scope.touched.add('client_connections');
-  await table<ClientConnectionRow>(scope, 'client_connections')
-    .where({ client_id } as never)
-    .whereIn('connection_id' as never, [...connection_ids])
-    .delete();
 }

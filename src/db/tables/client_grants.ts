@@ -1,4 +1,5 @@
-import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { run, table, type Scope } from '../scope.js';
 
 /** Whom a grant's tokens are about: the client itself, or people who let it act for them. */
 export const subjectTypes = ['client', 'user'] as const;
@@ -9,9 +10,7 @@ export const tokenExchanges = ['none', 'delegation', 'impersonation'] as const;
 export type TokenExchange = (typeof tokenExchanges)[number];
 
 /** A row of `client_grants`: which scopes of a resource a client may have for itself, or may ask people for. */
-export type ClientGrantRow = {
-  environment_id: string;
-  id: string;
+export type ClientGrantRow = RecordRow & {
   client_id: string;
   api_resource_id: string;
   subject_type: SubjectType;
@@ -21,9 +20,6 @@ export type ClientGrantRow = {
   subject_audiences: string[];
   /** Whether the client may bring identity assertions for the API resource (ID-JAG). */
   assertions: boolean;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 export async function findClientGrant(
@@ -47,13 +43,11 @@ export async function listGrantedIdentifiers(scope: Scope, client_id: string, li
     .pluck('a.identifier')) as string[];
 }
 
-export async function insertClientGrant(scope: Scope, row: Partial<ClientGrantRow>): Promise<ClientGrantRow> {
-  return insert<ClientGrantRow>(scope, 'client_grants', row);
-}
-
-export async function updateClientGrant(scope: Scope, id: string, changes: Partial<ClientGrantRow>): Promise<ClientGrantRow | null> {
-  return update<ClientGrantRow>(scope, 'client_grants', { id }, changes);
-}
+export const {
+  insert: insertClientGrant,
+  update: updateClientGrant,
+  remove: deleteClientGrant,
+} = rowFunctions<ClientGrantRow>('client_grants');
 
 /**
  * Gives clients that came with the service, and hold every one of some scopes of a resource for themselves, all of the wanted ones: those that an
@@ -65,23 +59,18 @@ export async function widenSystemGrants(
   change: { held: readonly string[]; all: readonly string[]; at: Date },
 ): Promise<number> {
   scope.touched.add('client_grants');
-  const rows = await run(
-    scope,
-    {
-      name: 'client_grants.widen_system',
-      text: `update client_grants g set scopes = $4, updated_at = $5, version = g.version + 1
-             from clients c
-             where g.environment_id = $1 and g.api_resource_id = $2 and g.subject_type = 'client' and g.scopes @> $3::text[]
-               and c.environment_id = g.environment_id and c.id = g.client_id and c.is_system
-             returning g.id`,
-    },
-    [api_resource_id, [...change.held], [...change.all], change.at],
-  );
+  const text = `update client_grants g set scopes = $4, updated_at = $5, version = g.version + 1
+      from clients c
+      where g.environment_id = $1 and g.api_resource_id = $2 and g.subject_type = 'client' and g.scopes @> $3::text[]
+        and c.environment_id = g.environment_id and c.id = g.client_id and c.is_system
+      returning g.id`;
+  const rows = await run(scope, { name: 'client_grants.widen_system', text }, [
+    api_resource_id,
+    [...change.held],
+    [...change.all],
+    change.at,
+  ]);
   return rows.length;
-}
-
-export async function deleteClientGrant(scope: Scope, id: string): Promise<boolean> {
-  return (await remove<ClientGrantRow>(scope, 'client_grants', { id })) > 0;
 }
 
 /** Takes the API resource of the identifier out of those whose tokens clients may exchange. */

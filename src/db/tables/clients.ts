@@ -1,7 +1,8 @@
 import type { JWK } from 'jose';
 import type { Knex } from 'knex';
 import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
-import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { run, table, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 import type { Branding, requiredAcrs } from './environments.js';
 import type { BackchannelColumns } from './backchannel_columns.js';
@@ -42,10 +43,9 @@ export const applicationTypes = ['web', 'spa', 'native', 'machine', 'saml'] as c
 export const organizationUsages = ['deny', 'allow', 'require'] as const;
 
 /** A row of `clients`; its id is the `client_id`. Lifetimes in seconds, null = the environment's. */
-export type ClientRow = BackchannelColumns &
+export type ClientRow = RecordRow &
+  BackchannelColumns &
   SamlColumns & {
-    environment_id: string;
-    id: string;
     name: string;
     description: string | null;
     application_type: (typeof applicationTypes)[number];
@@ -135,9 +135,6 @@ export type ClientRow = BackchannelColumns &
     last_used_at: Date | null;
     /** What it was issued before is worth nothing; null: all that it was issued stands. */
     tokens_not_before: Date | null;
-    version: number;
-    created_at: Date;
-    updated_at: Date;
   };
 
 /** @param options `lock`: nobody else changes it until the transaction ends */
@@ -148,17 +145,13 @@ export const findClient = async (scope: Scope, id: string, options: { lock?: boo
 export const withJsonMappings = <Row extends { claim_mappings: ClaimMapping[] }>(row: Partial<Row>): Partial<Row> =>
   row.claim_mappings === undefined ? row : { ...row, claim_mappings: JSON.stringify(row.claim_mappings) as unknown as ClaimMapping[] };
 
-export async function findClientByEntityId(scope: Scope, saml_entity_id: string): Promise<ClientRow | null> {
-  return (await table<ClientRow>(scope, 'clients').where({ saml_entity_id }).first()) ?? null;
-}
+export const findClientByEntityId = async (scope: Scope, saml_entity_id: string): Promise<ClientRow | null> =>
+  (await table<ClientRow>(scope, 'clients').where({ saml_entity_id }).first()) ?? null;
 
-export async function findClients(scope: Scope, ids: readonly string[]): Promise<ClientRow[]> {
-  return ids.length === 0 ? [] : ((await table<ClientRow>(scope, 'clients').whereIn('id', [...ids])) as ClientRow[]);
-}
+export const findClients = async (scope: Scope, ids: readonly string[]): Promise<ClientRow[]> =>
+  ids.length === 0 ? [] : ((await table<ClientRow>(scope, 'clients').whereIn('id', [...ids])) as ClientRow[]);
 
-export async function insertClient(scope: Scope, row: Partial<ClientRow>): Promise<ClientRow> {
-  return insert<ClientRow>(scope, 'clients', withJsonMappings(row));
-}
+export const { insert: insertClient, update: updateClient, remove: deleteClient } = rowFunctions<ClientRow>('clients', withJsonMappings);
 
 /** Stores a client unless there is one of its id; null then. */
 export async function insertClientIfMissing(scope: Scope, row: Partial<ClientRow>): Promise<ClientRow | null> {
@@ -170,10 +163,6 @@ export async function insertClientIfMissing(scope: Scope, row: Partial<ClientRow
     .ignore()
     .returning('*');
   return (stored as ClientRow | undefined) ?? null;
-}
-
-export async function updateClient(scope: Scope, id: string, changes: Partial<ClientRow>): Promise<ClientRow | null> {
-  return update<ClientRow>(scope, 'clients', { id }, withJsonMappings(changes));
 }
 
 async function listOrigins(scope: Scope, which: Partial<ClientRow>): Promise<string[]> {
@@ -199,22 +188,12 @@ const mostOpenable = 50;
 
 /** The first-party clients at which the user's sessions signed in and a sign-in can begin, by name. */
 export async function listOpenableClients(scope: Scope, user_id: string): Promise<OpenableClient[]> {
-  return run<OpenableClient>(
-    scope,
-    {
-      name: 'clients.list_openable',
-      text: `select c.id, c.name, c.logo_uri, c.initiate_login_uri from clients c
-             where c.environment_id = $1 and c.status = 'enabled' and c.first_party and c.initiate_login_uri is not null and exists (
-               select 1 from sessions s join session_clients sc on sc.environment_id = s.environment_id and sc.session_id = s.id
-               where s.environment_id = $1 and s.user_id = $2 and sc.client_id = c.id)
-             order by c.name, c.id limit $3`,
-    },
-    [user_id, mostOpenable],
-  );
-}
-
-export async function deleteClient(scope: Scope, id: string): Promise<boolean> {
-  return (await remove<ClientRow>(scope, 'clients', { id })) > 0;
+  const text = `select c.id, c.name, c.logo_uri, c.initiate_login_uri from clients c
+      where c.environment_id = $1 and c.status = 'enabled' and c.first_party and c.initiate_login_uri is not null and exists (
+        select 1 from sessions s join session_clients sc on sc.environment_id = s.environment_id and sc.session_id = s.id
+        where s.environment_id = $1 and s.user_id = $2 and sc.client_id = c.id)
+      order by c.name, c.id limit $3`;
+  return run<OpenableClient>(scope, { name: 'clients.list_openable', text }, [user_id, mostOpenable]);
 }
 
 /**

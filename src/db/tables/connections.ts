@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
-import { insert, remove, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { table, type Scope } from '../scope.js';
 import { servedSql } from '../served.js';
 import { runSystem } from '../system.js';
 
@@ -12,9 +13,7 @@ export const assertionClients = ['authenticated', 'any'] as const;
 export const connectionSignals = ['off', 'push', 'poll'] as const;
 
 /** A row of `connections`; `provider_client_secret_sealed` is sealed for `connections/<id>`. */
-export type ConnectionRow = {
-  environment_id: string;
-  id: string;
+export type ConnectionRow = RecordRow & {
   name: string;
   display_name: string;
   strategy: string;
@@ -68,9 +67,6 @@ export type ConnectionRow = {
   metadata_accepted_at: Date | null;
   /** Increased by a trigger at each change that affects whom the provider's answers identify; identities are valid for the generation they were proven in. */
   generation: number;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 /**
@@ -148,18 +144,8 @@ export async function holdConnection(scope: Scope, id: string): Promise<Connecti
   return (row as ConnectionRow | undefined) ?? null;
 }
 
-export async function insertConnection(scope: Scope, row: Partial<ConnectionRow>): Promise<ConnectionRow> {
-  return insert<ConnectionRow>(scope, 'connections', row);
-}
-
-export async function updateConnection(scope: Scope, id: string, changes: Partial<ConnectionRow>): Promise<ConnectionRow | null> {
-  return update<ConnectionRow>(scope, 'connections', { id }, changes);
-}
-
-/** Deletes a connection and the links of accounts to it. */
-export async function deleteConnection(scope: Scope, id: string): Promise<boolean> {
-  return (await remove<ConnectionRow>(scope, 'connections', { id })) > 0;
-}
+/** The links of accounts to a connection are deleted with it. */
+export const { insert: insertConnection, update: updateConnection, remove: deleteConnection } = rowFunctions<ConnectionRow>('connections');
 
 /** SQL: how many sign-ins failed and succeeded at the provider of a connection yesterday and today (UTC), and the first day of those that failed. */
 export const signInsSql = (c: string): string => `(

@@ -50,28 +50,30 @@ export async function addConsent(
     at: Date;
   },
 ): Promise<boolean> {
-  const rows = await run<{ is_new: boolean }>(
-    scope,
-    {
-      name: 'consents.add',
-      text: `insert into consents as c (environment_id, user_id, client_id, scopes, resources, resource_scopes, granted_at, updated_at, id,
-               client_digest)
-             values ($1, $2, $3, $4::text[], array_remove(array[$5::text], ''), jsonb_build_object($5::text, to_jsonb($4::text[])), $6, $6, $7, $8)
-             on conflict (environment_id, user_id, client_id) do update set
-               scopes = case when c.client_digest is distinct from excluded.client_digest then excluded.scopes
-                 else array(select distinct unnest(c.scopes || excluded.scopes)) end,
-               resources = case when c.client_digest is distinct from excluded.client_digest then excluded.resources
-                 else array(select distinct unnest(c.resources || excluded.resources)) end,
-               resource_scopes = case when c.client_digest is distinct from excluded.client_digest then excluded.resource_scopes
-                 else c.resource_scopes || jsonb_build_object($5::text, to_jsonb(array(
-                   select jsonb_array_elements_text(coalesce(c.resource_scopes -> $5::text, '[]')) union select unnest($4::text[])))) end,
-               authorization_details = case when c.client_digest is distinct from excluded.client_digest then '[]' else c.authorization_details end,
-               client_digest = excluded.client_digest,
-               updated_at = excluded.updated_at
-             returning xmax = 0 as is_new`,
-    },
-    [consent.user_id, consent.client_id, consent.scopes, consent.resource, consent.at, consent.id, consent.client_digest],
-  );
+  const text = `insert into consents as c (environment_id, user_id, client_id, scopes, resources, resource_scopes, granted_at, updated_at, id,
+        client_digest)
+      values ($1, $2, $3, $4::text[], array_remove(array[$5::text], ''), jsonb_build_object($5::text, to_jsonb($4::text[])), $6, $6, $7, $8)
+      on conflict (environment_id, user_id, client_id) do update set
+        scopes = case when c.client_digest is distinct from excluded.client_digest then excluded.scopes
+          else array(select distinct unnest(c.scopes || excluded.scopes)) end,
+        resources = case when c.client_digest is distinct from excluded.client_digest then excluded.resources
+          else array(select distinct unnest(c.resources || excluded.resources)) end,
+        resource_scopes = case when c.client_digest is distinct from excluded.client_digest then excluded.resource_scopes
+          else c.resource_scopes || jsonb_build_object($5::text, to_jsonb(array(
+            select jsonb_array_elements_text(coalesce(c.resource_scopes -> $5::text, '[]')) union select unnest($4::text[])))) end,
+        authorization_details = case when c.client_digest is distinct from excluded.client_digest then '[]' else c.authorization_details end,
+        client_digest = excluded.client_digest,
+        updated_at = excluded.updated_at
+      returning xmax = 0 as is_new`;
+  const rows = await run<{ is_new: boolean }>(scope, { name: 'consents.add', text }, [
+    consent.user_id,
+    consent.client_id,
+    consent.scopes,
+    consent.resource,
+    consent.at,
+    consent.id,
+    consent.client_digest,
+  ]);
   return rows[0]?.is_new === true;
 }
 
@@ -86,14 +88,12 @@ export async function setConsentedDetails(
 }
 
 /** Deletes the user's consent to the client; false when there was none. */
-export async function deleteConsent(scope: Scope, user_id: string, client_id: string): Promise<boolean> {
-  return (await remove<ConsentRow>(scope, 'consents', { user_id, client_id })) > 0;
-}
+export const deleteConsent = async (scope: Scope, user_id: string, client_id: string): Promise<boolean> =>
+  (await remove<ConsentRow>(scope, 'consents', { user_id, client_id })) > 0;
 
 /** Deletes all of the user's consents; returns how many there were. */
-export async function deleteConsentsOfUser(scope: Scope, user_id: string): Promise<number> {
-  return remove<ConsentRow>(scope, 'consents', { user_id });
-}
+export const deleteConsentsOfUser = async (scope: Scope, user_id: string): Promise<number> =>
+  remove<ConsentRow>(scope, 'consents', { user_id });
 
 /** The user's consents with their clients, newest first. */
 export async function listConsentsOfUser(scope: Scope, user_id: string): Promise<ConsentWithClient[]> {

@@ -1,10 +1,9 @@
 import type { Knex } from 'knex';
-import { insert, remove, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { table, update, type Scope } from '../scope.js';
 import { servedSql } from '../served.js';
 
-export type CustomDomainRow = {
-  environment_id: string;
-  id: string;
+export type CustomDomainRow = RecordRow & {
   domain: string;
   status: 'pending' | 'verified' | 'failed';
   verification_token: string;
@@ -21,9 +20,6 @@ export type CustomDomainRow = {
   issuer_until: Date | null;
   /** Whether passkeys may be made and used there, beside at the issuer. */
   accepts_passkeys: boolean;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 /** `away`: nothing speaks TLS there. */
@@ -33,9 +29,8 @@ export type CertificateProblem = (typeof certificateProblems)[number];
 export type SeenCertificate = Pick<CustomDomainRow, 'certificate_problem' | 'certificate_expires_at'>;
 
 /** The verified domains of all environments; a domain is verified in one of them at most. */
-export async function listAllVerifiedDomains(knex: Knex): Promise<Pick<CustomDomainRow, 'domain' | 'environment_id'>[]> {
-  return knex<CustomDomainRow>('custom_domains').where({ status: 'verified' }).select('domain', 'environment_id');
-}
+export const listAllVerifiedDomains = async (knex: Knex): Promise<Pick<CustomDomainRow, 'domain' | 'environment_id'>[]> =>
+  knex<CustomDomainRow>('custom_domains').where({ status: 'verified' }).select('domain', 'environment_id');
 
 /** The verified domains of an environment, the primary one first. */
 export async function listVerifiedDomains(knex: Knex, environment_id: string): Promise<Pick<CustomDomainRow, 'domain' | 'is_primary'>[]> {
@@ -66,19 +61,13 @@ export async function listDomainsToCheck(knex: Knex, before: Date, limit: number
     .limit(limit);
 }
 
-/** The domain of the id, held until the transaction ends; null when there is none. */
-export async function lockCustomDomain(scope: Scope, id: string): Promise<CustomDomainRow | null> {
-  return (await table<CustomDomainRow>(scope, 'custom_domains').where({ id }).forUpdate().first()) ?? null;
-}
-
-/** Stores a domain. The unique index refuses one that this environment has. */
-export async function insertCustomDomain(scope: Scope, row: Partial<CustomDomainRow>): Promise<CustomDomainRow> {
-  return insert<CustomDomainRow>(scope, 'custom_domains', row);
-}
-
-export async function updateCustomDomain(scope: Scope, id: string, changes: Partial<CustomDomainRow>): Promise<CustomDomainRow | null> {
-  return update<CustomDomainRow>(scope, 'custom_domains', { id }, changes);
-}
+/** The unique index refuses a domain that this environment has. */
+export const {
+  lock: lockCustomDomain,
+  insert: insertCustomDomain,
+  update: updateCustomDomain,
+  remove: deleteCustomDomain,
+} = rowFunctions<CustomDomainRow>('custom_domains');
 
 /** Stores the time and result of a look-up that changes no status; neither version nor `updated_at` change. */
 export async function noteDomainLookup(
@@ -96,8 +85,4 @@ export async function clearPrimaryDomain(scope: Scope, { at, issuer_until }: { a
     .where({ is_primary: true } as never)
     .update({ is_primary: false, issuer_until, updated_at: at, version: scope.knex.raw('version + 1') } as never);
   return cleared > 0;
-}
-
-export async function deleteCustomDomain(scope: Scope, id: string): Promise<boolean> {
-  return (await remove<CustomDomainRow>(scope, 'custom_domains', { id })) > 0;
 }

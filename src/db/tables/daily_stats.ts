@@ -34,13 +34,7 @@ export async function addDailyStats(
 }
 
 export async function listDailyStats(scope: Scope, since: string): Promise<DailyStat[]> {
-  return run<DailyStat>(
-    scope,
-    {
-      name: 'daily_stats.list',
-      text: `select to_char(day, 'YYYY-MM-DD') as day, name, label, count::int as count
-             from daily_stats where environment_id = $1 and day >= $2::date order by day, name, label`,
-    },
-    [since],
-  );
+  const text = `select to_char(day, 'YYYY-MM-DD') as day, name, label, count::int as count
+      from daily_stats where environment_id = $1 and day >= $2::date order by day, name, label`;
+  return run<DailyStat>(scope, { name: 'daily_stats.list', text }, [since]);
 }

@@ -174,15 +174,14 @@ export async function countDependents<C extends DependedOn>(
     ([name, { from, beyond }]) => `(select count(*)::int from (select from ${from} limit ${maxDependentsCounted + 1}) counted) as "${name}",
       ${beyond ?? 'false'} as "${name}_beyond"`,
   );
-  const [row = {}] = await run<Record<string, number | boolean>>(
-    scope,
-    {
-      name: `dependents.count_${collection}`,
-      // Not every statement compares times; the types of those that it doesn't are told here.
-      text: `select ${columns.join(', ')} from (select $3::timestamptz, $4::timestamptz, $5::timestamptz) given`,
-    },
-    [id, now, signed_in_after, active_after],
-  );
+  // Not every statement compares times; the types of those that it doesn't are told here.
+  const text = `select ${columns.join(', ')} from (select $3::timestamptz, $4::timestamptz, $5::timestamptz) given`;
+  const [row = {}] = await run<Record<string, number | boolean>>(scope, { name: `dependents.count_${collection}`, text }, [
+    id,
+    now,
+    signed_in_after,
+    active_after,
+  ]);
   const results = counted.map(([name]): [string, Counted] => {
     const count = Number(row[name]);
     return [name, { count: Math.min(count, maxDependentsCounted), more: count > maxDependentsCounted || row[`${name}_beyond`] === true }];

@@ -26,14 +26,8 @@ export async function saveDevice(scope: Scope, row: Omit<DeviceRow, 'environment
 
 /** Notes a use of a remembered browser and returns its id; null when the user has none of the digest, or its time is up. */
 export async function useDevice(scope: Scope, user_id: string, browser_digest: Buffer, now: Date): Promise<string | null> {
-  const rows = await run<{ id: string }>(
-    scope,
-    {
-      name: 'devices.use',
-      text: `update devices set last_used_at = $4 where environment_id = $1 and user_id = $2 and browser_digest = $3 and expires_at > $4 returning id`,
-    },
-    [user_id, browser_digest, now],
-  );
+  const text = `update devices set last_used_at = $4 where environment_id = $1 and user_id = $2 and browser_digest = $3 and expires_at > $4 returning id`;
+  const rows = await run<{ id: string }>(scope, { name: 'devices.use', text }, [user_id, browser_digest, now]);
   return rows[0]?.id ?? null;
 }
 
@@ -49,6 +43,5 @@ export async function listDevicesOfUser(scope: Scope, user_id: string, now: Date
 }
 
 /** Forgets one of the user's browsers, or all of them; returns how many there were. */
-export async function deleteDevices(scope: Scope, which: { user_id: string; id?: string }): Promise<number> {
-  return remove<DeviceRow>(scope, 'devices', which);
-}
+export const deleteDevices = async (scope: Scope, which: { user_id: string; id?: string }): Promise<number> =>
+  remove<DeviceRow>(scope, 'devices', which);

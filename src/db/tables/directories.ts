@@ -1,9 +1,8 @@
-import { insert, remove, run, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { run, update, type Scope } from '../scope.js';
 
 /** A row of `directories`: how an organization's directory tells of its people (SCIM). */
-export type DirectoryRow = {
-  environment_id: string;
-  id: string;
+export type DirectoryRow = RecordRow & {
   organization_id: string;
   status: 'enabled' | 'disabled';
   token_digest: Buffer;
@@ -12,9 +11,6 @@ export type DirectoryRow = {
   previous_token_digest: Buffer | null;
   previous_token_expires_at: Date | null;
   last_used_at: Date | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 /** The enabled directory of an enabled organization for which the token is good, the present one or the one before; null without one. */
@@ -26,12 +22,8 @@ export async function findDirectoryByToken(scope: Scope, id: string, digest: Buf
   return rows[0] ?? null;
 }
 
-/** Stores a directory. The unique index refuses a second one of an organization. */
-export const insertDirectory = (scope: Scope, row: Partial<DirectoryRow>): Promise<DirectoryRow> =>
-  insert<DirectoryRow>(scope, 'directories', row);
-
-export const updateDirectory = (scope: Scope, id: string, changes: Partial<DirectoryRow>): Promise<DirectoryRow | null> =>
-  update<DirectoryRow>(scope, 'directories', { id }, changes);
+/** The unique index refuses a second directory of an organization. */
+export const { insert: insertDirectory, update: updateDirectory, remove: deleteDirectory } = rowFunctions<DirectoryRow>('directories');
 
 /** Replaces the token and keeps the one before until `previous_token_expires_at`, in one UPDATE. */
 export async function rotateDirectoryToken(
@@ -47,6 +39,3 @@ export async function noteDirectoryUse(scope: Scope, id: string, at: Date): Prom
   const text = 'update directories set last_used_at = $3 where environment_id = $1 and id = $2';
   await run(scope, { name: 'directories.note_use', text }, [id, at]);
 }
-
-export const deleteDirectory = async (scope: Scope, id: string): Promise<boolean> =>
-  (await remove<DirectoryRow>(scope, 'directories', { id })) > 0;

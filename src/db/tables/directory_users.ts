@@ -1,11 +1,10 @@
 import type { DirectoryCondition } from '../lists/directory-filter.js';
 import { findIn, type FoundRows, type RowRange } from '../lists/directory-rows.js';
-import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { run, table, type Scope } from '../scope.js';
 
 /** A row of `directory_users`: a person as the directory has them, linked to their account. */
-export type DirectoryUserRow = {
-  environment_id: string;
-  id: string;
+export type DirectoryUserRow = RecordRow & {
   directory_id: string;
   user_id: string;
   user_name: string;
@@ -16,9 +15,6 @@ export type DirectoryUserRow = {
   resource: Record<string, unknown>;
   folded: Record<string, unknown>;
   membership_suspended: boolean;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 export const findDirectoryUsers = (
@@ -40,12 +36,12 @@ export async function lockDirectoryUser(scope: Scope, directory_id: string, id: 
   return found ?? null;
 }
 
-/** Stores a person. Unique indexes refuse a second one of a name, an external id or an account. */
-export const insertDirectoryUser = (scope: Scope, row: Partial<DirectoryUserRow>): Promise<DirectoryUserRow> =>
-  insert<DirectoryUserRow>(scope, 'directory_users', row);
-
-export const updateDirectoryUser = (scope: Scope, id: string, changes: Partial<DirectoryUserRow>): Promise<DirectoryUserRow | null> =>
-  update<DirectoryUserRow>(scope, 'directory_users', { id }, changes);
+/** Unique indexes refuse a second person of a name, an external id or an account. */
+export const {
+  insert: insertDirectoryUser,
+  update: updateDirectoryUser,
+  remove: deleteDirectoryUser,
+} = rowFunctions<DirectoryUserRow>('directory_users');
 
 /** Somebody else decides about the membership from now on: the directory takes back nothing that it has done to it. */
 export async function forgetDirectorySuspension(scope: Scope, organization_id: string, user_id: string): Promise<void> {
@@ -54,9 +50,6 @@ export async function forgetDirectorySuspension(scope: Scope, organization_id: s
       and d.environment_id = u.environment_id and d.id = u.directory_id and d.organization_id = $2`;
   await run(scope, { name: 'directory_users.forget_suspension', text }, [organization_id, user_id]);
 }
-
-export const deleteDirectoryUser = async (scope: Scope, id: string): Promise<boolean> =>
-  (await remove<DirectoryUserRow>(scope, 'directory_users', { id })) > 0;
 
 /** A group that a person is in. */
 export type GroupOfUser = { readonly directory_user_id: string; readonly id: string; readonly display_name: string };

@@ -32,6 +32,5 @@ const insertStatement: Statement = {
 };
 
 /** Stores the use of a proof; false when it was used before. */
-export async function insertProofUse(scope: Scope, { digest, expires_at }: ProofUse): Promise<boolean> {
-  return (await run(scope, insertStatement, [digest, expires_at])).length > 0;
-}
+export const insertProofUse = async (scope: Scope, { digest, expires_at }: ProofUse): Promise<boolean> =>
+  (await run(scope, insertStatement, [digest, expires_at])).length > 0;

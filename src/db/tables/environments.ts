@@ -129,18 +129,14 @@ export type EnvironmentRow = {
   updated_at: Date;
 };
 
-export async function findEnvironment(knex: Knex, id: string): Promise<EnvironmentRow | null> {
-  return (await knex<EnvironmentRow>('environments').where({ id }).first()) ?? null;
-}
+export const findEnvironment = async (knex: Knex, id: string): Promise<EnvironmentRow | null> =>
+  (await knex<EnvironmentRow>('environments').where({ id }).first()) ?? null;
 
 /** The environment that answers on every host that no other claims. */
-export async function findDefaultEnvironment(knex: Knex): Promise<EnvironmentRow | null> {
-  return (await knex<EnvironmentRow>('environments').where({ is_default: true }).first()) ?? null;
-}
+export const findDefaultEnvironment = async (knex: Knex): Promise<EnvironmentRow | null> =>
+  (await knex<EnvironmentRow>('environments').where({ is_default: true }).first()) ?? null;
 
-export async function listEnvironments(knex: Knex): Promise<EnvironmentRow[]> {
-  return knex<EnvironmentRow>('environments').orderBy('created_at');
-}
+export const listEnvironments = async (knex: Knex): Promise<EnvironmentRow[]> => knex<EnvironmentRow>('environments').orderBy('created_at');
 
 export async function insertEnvironment(knex: Knex, row: Partial<EnvironmentRow>): Promise<EnvironmentRow> {
   const [stored] = await knex<EnvironmentRow>('environments').insert(row).returning('*');
@@ -243,17 +239,11 @@ export async function findStaleHashMix(knex: Knex, since: Date): Promise<string 
 export async function renewHashMix(scope: Scope, at: Date): Promise<void> {
   scope.touched.add('environments');
   await scope.knex.raw(`set local statement_timeout = ${patienceMs}`);
-  await run(
-    scope,
-    {
-      name: 'environments.renew_hash_mix',
-      text: `update environments set password_hash_mix_at = $2, password_hash_mix = (
-               select jsonb_agg(jsonb_build_object('shape', shape, 'users', users)) from (
-                 select password_hash_shape(password_hash) as shape, count(*) as users from users
-                 where environment_id = $1 and password_hash is not null group by 1 order by 2 desc, 1 limit 64) as counted
-               where exists (select from users where environment_id = $1 and password_hash_work(password_hash) is not null))
-             where id = $1`,
-    },
-    [at],
-  );
+  const text = `update environments set password_hash_mix_at = $2, password_hash_mix = (
+        select jsonb_agg(jsonb_build_object('shape', shape, 'users', users)) from (
+          select password_hash_shape(password_hash) as shape, count(*) as users from users
+          where environment_id = $1 and password_hash is not null group by 1 order by 2 desc, 1 limit 64) as counted
+        where exists (select from users where environment_id = $1 and password_hash_work(password_hash) is not null))
+      where id = $1`;
+  await run(scope, { name: 'environments.renew_hash_mix', text }, [at]);
 }

@@ -1,19 +1,15 @@
-import { insert, remove, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { table, type Scope } from '../scope.js';
 
 /** What a claim has to be: this text, one of these, or a text that begins so. */
 export type ClaimCondition = string | readonly string[] | { readonly prefix: string };
 
 /** A row of `federated_credentials`: which tokens of a trusted issuer prove a client. */
-export type FederatedCredentialRow = {
-  environment_id: string;
-  id: string;
+export type FederatedCredentialRow = RecordRow & {
   client_id: string;
   trusted_issuer_id: string;
   audience: string;
   claims: Readonly<Record<string, ClaimCondition>>;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 const withJson = (row: Partial<FederatedCredentialRow>): Partial<FederatedCredentialRow> =>
@@ -25,22 +21,11 @@ export async function listCredentialsOfIssuer(scope: Scope, trusted_issuer_id: s
     .orderBy('id')) as FederatedCredentialRow[];
 }
 
-export async function hasFederatedCredential(scope: Scope, client_id: string): Promise<boolean> {
-  return (await table<FederatedCredentialRow>(scope, 'federated_credentials').where({ client_id }).first('id')) !== undefined;
-}
+export const hasFederatedCredential = async (scope: Scope, client_id: string): Promise<boolean> =>
+  (await table<FederatedCredentialRow>(scope, 'federated_credentials').where({ client_id }).first('id')) !== undefined;
 
-export async function insertFederatedCredential(scope: Scope, row: Partial<FederatedCredentialRow>): Promise<FederatedCredentialRow> {
-  return insert<FederatedCredentialRow>(scope, 'federated_credentials', withJson(row));
-}
-
-export async function updateFederatedCredential(
-  scope: Scope,
-  id: string,
-  changes: Partial<FederatedCredentialRow>,
-): Promise<FederatedCredentialRow | null> {
-  return update<FederatedCredentialRow>(scope, 'federated_credentials', { id }, withJson(changes));
-}
-
-export async function deleteFederatedCredential(scope: Scope, id: string): Promise<boolean> {
-  return (await remove<FederatedCredentialRow>(scope, 'federated_credentials', { id })) > 0;
-}
+export const {
+  insert: insertFederatedCredential,
+  update: updateFederatedCredential,
+  remove: deleteFederatedCredential,
+} = rowFunctions<FederatedCredentialRow>('federated_credentials', withJson);

@@ -4,9 +4,8 @@ import { insert, table, type Scope } from '../scope.js';
 export type IdempotencyKeyRow = { environment_id: string; digest: Buffer; fingerprint: Buffer; reply_sealed: Buffer; created_at: Date };
 
 /** The stored reply of the key, or null. Older than `since` counts as gone. */
-export async function findIdempotencyKey(scope: Scope, digest: Buffer, since: Date): Promise<IdempotencyKeyRow | null> {
-  return (await table<IdempotencyKeyRow>(scope, 'idempotency_keys').where({ digest }).where('created_at', '>', since).first()) ?? null;
-}
+export const findIdempotencyKey = async (scope: Scope, digest: Buffer, since: Date): Promise<IdempotencyKeyRow | null> =>
+  (await table<IdempotencyKeyRow>(scope, 'idempotency_keys').where({ digest }).where('created_at', '>', since).first()) ?? null;
 
 /** Whether this transaction is the only one that works on the key; the lock ends with the transaction. */
 export async function lockIdempotencyKey(scope: Scope, digest: Buffer): Promise<boolean> {

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
-import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { rowFunctions } from '../records.js';
+import { remove, run, table, update, type Scope } from '../scope.js';
 
 /** A row of `identities`: an account at a provider, known by (connection, subject) and never by its address. */
 export type IdentityRow = {
@@ -33,9 +34,8 @@ export type IdentityWithConnection = KnownIdentity & {
 const proven = 'is_proven(identities) as proven';
 
 /** All identities of the environment, with whether they are proven: the rows of the API's list. */
-export function visibleIdentities(scope: Scope): Knex.QueryBuilder {
-  return table<IdentityRow>(scope, 'identities').select(scope.knex.raw(proven)) as unknown as Knex.QueryBuilder;
-}
+export const visibleIdentities = (scope: Scope): Knex.QueryBuilder =>
+  table<IdentityRow>(scope, 'identities').select(scope.knex.raw(proven)) as unknown as Knex.QueryBuilder;
 
 export async function findIdentity(scope: Scope, connection_id: string, subject: string): Promise<KnownIdentity | null> {
   const row: unknown = await table<IdentityRow>(scope, 'identities')
@@ -63,9 +63,7 @@ export async function listIdentitiesOfUser(scope: Scope, user_id: string): Promi
 }
 
 /** Stores an identity; (connection, subject) is unique. */
-export async function insertIdentity(scope: Scope, row: Partial<IdentityRow>): Promise<IdentityRow> {
-  return insert<IdentityRow>(scope, 'identities', row);
-}
+export const { insert: insertIdentity } = rowFunctions<IdentityRow>('identities');
 
 /** Stores what the provider said at a login; null when there is no such identity, of that user and generation where they are named. */
 export async function updateIdentity(
@@ -81,15 +79,9 @@ export async function updateIdentity(
  * Returns how many there were.
  */
 export async function voidIdentitiesOfUser(scope: Scope, user_id: string, except_connection_id: string | null): Promise<number> {
-  const rows = await run<{ id: string }>(
-    scope,
-    {
-      name: 'identities.void_of_user',
-      text: `update identities set generation = 0 where environment_id = $1 and user_id = $2 and generation <> 0
-               and ($3::uuid is null or connection_id <> $3) returning id`,
-    },
-    [user_id, except_connection_id],
-  );
+  const text = `update identities set generation = 0 where environment_id = $1 and user_id = $2 and generation <> 0
+      and ($3::uuid is null or connection_id <> $3) returning id`;
+  const rows = await run<{ id: string }>(scope, { name: 'identities.void_of_user', text }, [user_id, except_connection_id]);
   return rows.length;
 }
 
@@ -117,6 +109,5 @@ export async function listAccountsOfUsers(
 }
 
 /** Deletes an identity of the user; false when the user has none of this id. */
-export async function removeIdentity(scope: Scope, user_id: string, id: string): Promise<boolean> {
-  return (await remove<IdentityRow>(scope, 'identities', { id, user_id })) > 0;
-}
+export const removeIdentity = async (scope: Scope, user_id: string, id: string): Promise<boolean> =>
+  (await remove<IdentityRow>(scope, 'identities', { id, user_id })) > 0;

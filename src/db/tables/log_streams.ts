@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import { queueRows, type DueDestination, type HeldRow } from '../queue-rows.js';
-import { holdLock, insert, remove, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { holdLock, remove, table, update, type Scope } from '../scope.js';
 import { servedSql } from '../served.js';
 import { runSystem } from '../system.js';
 
@@ -15,9 +16,7 @@ export const logStreamFormats = ['native', 'ecs', 'ocsf'] as const;
 export type LogStreamFormat = (typeof logStreamFormats)[number];
 
 /** A row of `log_streams`. `attempt_count`: failures in a row. */
-export type LogStreamRow = {
-  environment_id: string;
-  id: string;
+export type LogStreamRow = RecordRow & {
   destination: string;
   name: string;
   url: string;
@@ -39,9 +38,6 @@ export type LogStreamRow = {
   last_sent_at: Date | null;
   lease_id: string | null;
   leased_until: Date | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
   /** For how long the oldest that waits has waited; only in rows of {@link visibleLogStreams}. */
   lag_seconds?: number;
 };
@@ -63,8 +59,7 @@ export async function countLogStreams(scope: Scope): Promise<number> {
 }
 
 /** Stores a stream: what is recorded from its commit on waits to be sent. */
-export const insertLogStream = (scope: Scope, row: Partial<LogStreamRow>): Promise<LogStreamRow> =>
-  insert<LogStreamRow>(scope, 'log_streams', row);
+export const { insert: insertLogStream } = rowFunctions<LogStreamRow>('log_streams');
 
 /** Changes a stream and returns it as it is then; null when there is none. `retry`: it is tried at once, and counts as sound. */
 export function changeLogStream(scope: Scope, id: string, changes: Partial<LogStreamRow>, retry: boolean): Promise<LogStreamRow | null> {
@@ -195,9 +190,8 @@ export function noteLogStreamTest(
 }
 
 /** For how long the oldest entry of each stream waits, in seconds. */
-export function listLogStreamLags(knex: Knex): Promise<{ id: string; lag_seconds: number }[]> {
-  return runSystem(knex, { name: 'log_streams.lags', text: `select s.id, ${lagSql} as lag_seconds from log_streams s` }, []);
-}
+export const listLogStreamLags = (knex: Knex): Promise<{ id: string; lag_seconds: number }[]> =>
+  runSystem(knex, { name: 'log_streams.lags', text: `select s.id, ${lagSql} as lag_seconds from log_streams s` }, []);
 
 /** A stream as somebody sees it who asks how the service is doing, with the slug of its environment. `failed_attempt_count`: in a row. */
 export type WatchedLogStream = Pick<

@@ -1,9 +1,8 @@
-import { holdLock, insert, remove, run, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { holdLock, run, table, type Scope } from '../scope.js';
 
 /** A row of `mail_templates`: the words of one mail in one language. */
-export type MailTemplateRow = {
-  environment_id: string;
-  id: string;
+export type MailTemplateRow = RecordRow & {
   /** Of the list in domain/mail/mails.ts. */
   name: string;
   /** A canonical language tag (BCP 47); null: for whoever has no template in a language of theirs. */
@@ -12,9 +11,6 @@ export type MailTemplateRow = {
   text: string;
   /** Null: it follows from the text. */
   html: string | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 /** How many templates the environment has: so many until the transaction ends, but for its own. */
@@ -24,17 +20,12 @@ export async function countMailTemplates(scope: Scope): Promise<number> {
   return Number(row?.count ?? 0);
 }
 
-/** Stores a template. @throws {Duplicate} `mail_templates_key` when the mail has one in the language */
-export const insertMailTemplate = (scope: Scope, row: Partial<MailTemplateRow>): Promise<MailTemplateRow> =>
-  insert<MailTemplateRow>(scope, 'mail_templates', row);
-
-/** Changes a template and returns it as it is then; null when there is none. */
-export const changeMailTemplate = (scope: Scope, id: string, changes: Partial<MailTemplateRow>): Promise<MailTemplateRow | null> =>
-  update<MailTemplateRow>(scope, 'mail_templates', { id }, changes);
-
-/** Deletes a template. Returns whether there was one. */
-export const removeMailTemplate = async (scope: Scope, id: string): Promise<boolean> =>
-  (await remove<MailTemplateRow>(scope, 'mail_templates', { id })) > 0;
+/** @throws {Duplicate} `mail_templates_key` when the mail has one in the language */
+export const {
+  insert: insertMailTemplate,
+  update: changeMailTemplate,
+  remove: removeMailTemplate,
+} = rowFunctions<MailTemplateRow>('mail_templates');
 
 /** The template of the mail in the first of the languages that has one, else the one for all languages; null when there is none of these. */
 export async function findMailTemplate(scope: Scope, name: string, locales: readonly string[]): Promise<MailTemplateRow | null> {

@@ -1,26 +1,18 @@
 import type { Knex } from 'knex';
-import { oldestWaitingSeconds, queueRows, recordAttempts, type AttemptRecord } from '../queue-rows.js';
+import { oldestWaitingSeconds, queueRows, recordAttempts, type AttemptRecord, type WaitingRow } from '../queue-rows.js';
 import { run, table, type Scope } from '../scope.js';
 
 /** A row of `mails`. `sealed` holds subject and bodies for `mails/<id>`; empty once an SMTP server has taken the mail. */
-export type MailRow = {
-  environment_id: string;
-  id: string;
+export type MailRow = WaitingRow & {
   recipient: string;
   sealed: Buffer;
   status: 'pending' | 'sent' | 'failed';
-  attempt_count: number;
-  next_attempt_at: Date | null;
-  lease_id: string | null;
-  leased_until: Date | null;
-  last_error: string | null;
   /** After this time the mail is outdated and isn't sent; null: no limit. */
   send_before: Date | null;
   /** Never sent: made so that an unknown address takes the same work as a known one. */
   discarded: boolean;
   expires_at: Date | null;
   sent_at: Date | null;
-  created_at: Date;
 };
 
 export type NewMail = Pick<MailRow, 'id' | 'recipient' | 'sealed' | 'send_before' | 'discarded' | 'expires_at' | 'created_at'>;

@@ -1,11 +1,10 @@
 import type { Knex } from 'knex';
-import { insert, remove, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { table, type Scope } from '../scope.js';
 import { servedSql } from '../served.js';
 
 /** A row of `organization_domains`. */
-export type OrganizationDomainRow = {
-  environment_id: string;
-  id: string;
+export type OrganizationDomainRow = RecordRow & {
   organization_id: string;
   domain: string;
   status: 'pending' | 'verified' | 'failed';
@@ -17,9 +16,6 @@ export type OrganizationDomainRow = {
   missing_since: Date | null;
   /** The connection of the organization that people with an address there are led to; null: any of its connections. */
   connection_id: string | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 /** The verified domains of all organizations of the environment. */
@@ -42,26 +38,9 @@ export async function listOrganizationDomainsToCheck(knex: Knex, before: Date, l
     .limit(limit);
 }
 
-/** The domain of the id, held until the transaction ends; null when there is none. */
-export async function lockOrganizationDomain(scope: Scope, id: string): Promise<OrganizationDomainRow | null> {
-  const query = table<OrganizationDomainRow>(scope, 'organization_domains').where({ id } as never);
-  return ((await query.forUpdate().first()) as OrganizationDomainRow | undefined) ?? null;
-}
-
-export async function insertOrganizationDomain(scope: Scope, row: Partial<OrganizationDomainRow>): Promise<OrganizationDomainRow> {
-  return insert<OrganizationDomainRow>(scope, 'organization_domains', row);
-}
-
-/** `versioned` false for the result of a look-up that changes no status. */
-export async function updateOrganizationDomain(
-  scope: Scope,
-  id: string,
-  changes: Partial<OrganizationDomainRow>,
-  versioned = true,
-): Promise<OrganizationDomainRow | null> {
-  return update<OrganizationDomainRow>(scope, 'organization_domains', { id }, changes, versioned);
-}
-
-export async function deleteOrganizationDomain(scope: Scope, id: string): Promise<boolean> {
-  return (await remove<OrganizationDomainRow>(scope, 'organization_domains', { id })) > 0;
-}
+export const {
+  lock: lockOrganizationDomain,
+  insert: insertOrganizationDomain,
+  update: updateOrganizationDomain,
+  remove: deleteOrganizationDomain,
+} = rowFunctions<OrganizationDomainRow>('organization_domains');

@@ -1,19 +1,15 @@
 import type { DirectoryCondition } from '../lists/directory-filter.js';
-import { insert, insertMissing, remove, run, table, update, type Scope } from '../scope.js';
+import { linkFunctions, rowFunctions, type RecordRow } from '../records.js';
+import { run, table, type Scope } from '../scope.js';
 import { findIn, type FoundRows, type RowRange } from '../lists/directory-rows.js';
 
 /** A row of `organization_groups`: a group of a directory. Its name means nothing; the roles that it is given do. */
-export type OrganizationGroupRow = {
-  environment_id: string;
-  id: string;
+export type OrganizationGroupRow = RecordRow & {
   organization_id: string;
   directory_id: string;
   display_name: string;
   display_name_key: string;
   external_id: string | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 export const findGroups = (
@@ -30,19 +26,11 @@ export async function findGroup(scope: Scope, directory_id: string, id: string):
 }
 
 /** The same, held until the transaction ends. */
-export async function lockGroup(scope: Scope, directory_id: string, id: string): Promise<OrganizationGroupRow | null> {
-  return (await table<OrganizationGroupRow>(scope, 'organization_groups').where({ directory_id, id }).forUpdate().first()) ?? null;
-}
+export const lockGroup = async (scope: Scope, directory_id: string, id: string): Promise<OrganizationGroupRow | null> =>
+  (await table<OrganizationGroupRow>(scope, 'organization_groups').where({ directory_id, id }).forUpdate().first()) ?? null;
 
-/** Stores a group. The unique index refuses a second one of an external id. */
-export const insertGroup = (scope: Scope, row: Partial<OrganizationGroupRow>): Promise<OrganizationGroupRow> =>
-  insert<OrganizationGroupRow>(scope, 'organization_groups', row);
-
-export const updateGroup = (scope: Scope, id: string, changes: Partial<OrganizationGroupRow>): Promise<OrganizationGroupRow | null> =>
-  update<OrganizationGroupRow>(scope, 'organization_groups', { id }, changes);
-
-export const deleteGroup = async (scope: Scope, id: string): Promise<boolean> =>
-  (await remove<OrganizationGroupRow>(scope, 'organization_groups', { id })) > 0;
+/** The unique index refuses a second group of an external id. */
+export const { insert: insertGroup, update: updateGroup, remove: deleteGroup } = rowFunctions<OrganizationGroupRow>('organization_groups');
 
 /** What became of a change of members: how many of those to add the directory has, and who came and went. */
 export type MembersChanged = { readonly known: number; readonly added: number; readonly removed: number };
@@ -88,19 +76,8 @@ export async function listMembersOfGroups(scope: Scope, ids: readonly string[], 
   return run<GroupMember>(scope, { name: 'organization_groups.members', short: 'look_up', text }, [ids, limit]);
 }
 
-export async function listRoleIdsOfGroup(scope: Scope, group_id: string): Promise<string[]> {
-  return (await table(scope, 'organization_group_roles')
-    .where({ group_id } as never)
-    .pluck('role_id')) as string[];
-}
-
-export async function addGroupRoles(scope: Scope, group_id: string, role_ids: readonly string[]): Promise<void> {
-  await insertMissing(scope, 'organization_group_roles', role_ids.map((role_id) => ({ group_id, role_id }))); // prettier-ignore
-}
-
-export async function removeGroupRoles(scope: Scope, group_id: string, role_ids: readonly string[]): Promise<void> {
-  await table(scope, 'organization_group_roles')
-    .where({ group_id } as never)
-    .whereIn('role_id' as never, [...role_ids])
-    .delete();
-}
+export const {
+  listIds: listRoleIdsOfGroup,
+  add: addGroupRoles,
+  remove: removeGroupRoles,
+} = linkFunctions('organization_group_roles', 'group_id', 'role_id', 'roles');

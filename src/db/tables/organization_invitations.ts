@@ -1,9 +1,8 @@
-import { insert, run, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { run, table, type Scope } from '../scope.js';
 
 /** A row of `organization_invitations`: an address that somebody asks into an organization. */
-export type InvitationRow = {
-  environment_id: string;
-  id: string;
+export type InvitationRow = RecordRow & {
   organization_id: string;
   email: string;
   email_key: string;
@@ -18,28 +17,16 @@ export type InvitationRow = {
   accepted_at: Date | null;
   /** At or after `expires_at`: nobody revoked it, another took its place. */
   revoked_at: Date | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
-export async function insertInvitation(scope: Scope, row: Partial<InvitationRow>): Promise<InvitationRow> {
-  return insert<InvitationRow>(scope, 'organization_invitations', row);
-}
+export const {
+  lock: lockInvitation,
+  insert: insertInvitation,
+  update: updateInvitation,
+} = rowFunctions<InvitationRow>('organization_invitations');
 
-export async function findInvitationByDigest(scope: Scope, token_digest: Buffer): Promise<InvitationRow | null> {
-  return (await table<InvitationRow>(scope, 'organization_invitations').where({ token_digest }).first()) ?? null;
-}
-
-/** Holds the row until the end of the transaction. */
-export async function lockInvitation(scope: Scope, id: string): Promise<InvitationRow | null> {
-  const query = table<InvitationRow>(scope, 'organization_invitations').where({ id } as never);
-  return ((await query.forUpdate().first()) as InvitationRow | undefined) ?? null;
-}
-
-export async function updateInvitation(scope: Scope, id: string, changes: Partial<InvitationRow>): Promise<InvitationRow | null> {
-  return update<InvitationRow>(scope, 'organization_invitations', { id }, changes);
-}
+export const findInvitationByDigest = async (scope: Scope, token_digest: Buffer): Promise<InvitationRow | null> =>
+  (await table<InvitationRow>(scope, 'organization_invitations').where({ token_digest }).first()) ?? null;
 
 /**
  * Accepts the open invitation of the token for the address of the user, or finds nothing: of requests at once one does. Whoever was removed since it was sent
@@ -52,32 +39,20 @@ export async function spendInvitation(
   now: Date,
 ): Promise<InvitationRow | null> {
   scope.touched.add('organization_invitations');
-  const rows = await run<InvitationRow>(
-    scope,
-    {
-      name: 'organization_invitations.spend',
-      text: `update organization_invitations set accepted_at = $4, updated_at = $4, version = version + 1
-             where environment_id = $1 and token_digest = $2 and email_key = $3
-               and accepted_at is null and revoked_at is null and expires_at > $4
-               and not exists (select from removed_members r where r.environment_id = $1 and r.organization_id = organization_invitations.organization_id
-                 and r.user_id = $5 and r.removed_at >= sent_at)
-             returning *`,
-    },
-    [token_digest, email_key, now, id],
-  );
+  const text = `update organization_invitations set accepted_at = $4, updated_at = $4, version = version + 1
+      where environment_id = $1 and token_digest = $2 and email_key = $3
+        and accepted_at is null and revoked_at is null and expires_at > $4
+        and not exists (select from removed_members r where r.environment_id = $1 and r.organization_id = organization_invitations.organization_id
+          and r.user_id = $5 and r.removed_at >= sent_at)
+      returning *`;
+  const rows = await run<InvitationRow>(scope, { name: 'organization_invitations.spend', text }, [token_digest, email_key, now, id]);
   return rows[0] ?? null;
 }
 
 /** Closes an invitation of the address that is past its time, so that another can take its place. */
 export async function closeExpiredInvitation(scope: Scope, organization_id: string, email_key: string, now: Date): Promise<void> {
   scope.touched.add('organization_invitations');
-  await run(
-    scope,
-    {
-      name: 'organization_invitations.close_expired',
-      text: `update organization_invitations set revoked_at = $4, version = version + 1
-             where environment_id = $1 and organization_id = $2 and email_key = $3 and accepted_at is null and revoked_at is null and expires_at <= $4`,
-    },
-    [organization_id, email_key, now],
-  );
+  const text = `update organization_invitations set revoked_at = $4, version = version + 1
+      where environment_id = $1 and organization_id = $2 and email_key = $3 and accepted_at is null and revoked_at is null and expires_at <= $4`;
+  await run(scope, { name: 'organization_invitations.close_expired', text }, [organization_id, email_key, now]);
 }

@@ -1,13 +1,12 @@
-import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { run, table, type Scope } from '../scope.js';
 import type { UserRow } from './users.js';
 
 export const membershipStatuses = ['active', 'suspended'] as const;
 export const membershipSources = ['manual', 'invitation', 'domain', 'connection', 'directory'] as const;
 
 /** A row of `organization_memberships`: a person in an organization. */
-export type MembershipRow = {
-  environment_id: string;
-  id: string;
+export type MembershipRow = RecordRow & {
   organization_id: string;
   user_id: string;
   status: (typeof membershipStatuses)[number];
@@ -15,9 +14,6 @@ export type MembershipRow = {
   source: (typeof membershipSources)[number];
   /** When they were let in again after a suspension or a removal: what was issued before is worth nothing. */
   readmitted_at: Date | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 export async function findMembershipOf(scope: Scope, organization_id: string, user_id: string): Promise<MembershipRow | null> {
@@ -25,11 +21,12 @@ export async function findMembershipOf(scope: Scope, organization_id: string, us
   return ((await query.first()) as MembershipRow | undefined) ?? null;
 }
 
-/** Holds the row until the end of the transaction. */
-export async function lockMembership(scope: Scope, id: string): Promise<MembershipRow | null> {
-  const query = table<MembershipRow>(scope, 'organization_memberships').where({ id } as never);
-  return ((await query.forUpdate().first()) as MembershipRow | undefined) ?? null;
-}
+export const {
+  lock: lockMembership,
+  insert: insertMembership,
+  update: updateMembership,
+  remove: deleteMembership,
+} = rowFunctions<MembershipRow>('organization_memberships');
 
 /** What a person is told of a membership. */
 export type OwnMembership = Pick<MembershipRow, 'organization_id' | 'status'> & { readonly created_at: string };
@@ -46,18 +43,6 @@ export async function findUserWithMemberships(scope: Scope, id: string, now: Dat
     from users u where u.environment_id = $1 and u.id = $2`;
   const rows = await run<UserAtHome>(scope, { name: 'organization_memberships.with_user', text }, [id, now]);
   return rows[0] ?? null;
-}
-
-export async function insertMembership(scope: Scope, row: Partial<MembershipRow>): Promise<MembershipRow> {
-  return insert<MembershipRow>(scope, 'organization_memberships', row);
-}
-
-export async function updateMembership(scope: Scope, id: string, changes: Partial<MembershipRow>): Promise<MembershipRow | null> {
-  return update<MembershipRow>(scope, 'organization_memberships', { id }, changes);
-}
-
-export async function deleteMembership(scope: Scope, id: string): Promise<boolean> {
-  return (await remove<MembershipRow>(scope, 'organization_memberships', { id })) > 0;
 }
 
 export async function countActiveMembers(scope: Scope, organization_id: string): Promise<number> {

@@ -1,4 +1,5 @@
-import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { run, table, type Scope } from '../scope.js';
 import type { ClientRow } from './clients.js';
 
 export const organizationStatuses = ['enabled', 'disabled'] as const;
@@ -6,9 +7,7 @@ export const autoMemberships = ['none', 'connection', 'domain'] as const;
 export const ssoRequirements = ['nobody', 'domains', 'everyone'] as const;
 
 /** A row of `organizations`: a customer of whoever runs the environment. */
-export type OrganizationRow = {
-  environment_id: string;
-  id: string;
+export type OrganizationRow = RecordRow & {
   /** A slug, which applications may send as `organization` instead of the id. */
   name: string;
   display_name: string;
@@ -23,9 +22,6 @@ export type OrganizationRow = {
   /** Seconds. */
   max_authentication_age: number | null;
   metadata: Record<string, unknown>;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 const by = async (scope: Scope, key: Partial<OrganizationRow>): Promise<OrganizationRow | null> =>
@@ -37,18 +33,12 @@ export const findOrganizationById = (scope: Scope, id: string): Promise<Organiza
 
 export const findOrganizationByName = (scope: Scope, name: string): Promise<OrganizationRow | null> => by(scope, { name });
 
-export async function insertOrganization(scope: Scope, row: Partial<OrganizationRow>): Promise<OrganizationRow> {
-  return insert<OrganizationRow>(scope, 'organizations', row);
-}
-
-export async function updateOrganization(scope: Scope, id: string, changes: Partial<OrganizationRow>): Promise<OrganizationRow | null> {
-  return update<OrganizationRow>(scope, 'organizations', { id }, changes);
-}
-
-/** Deletes an organization with all that is its own; the users stay. */
-export async function deleteOrganization(scope: Scope, id: string): Promise<boolean> {
-  return (await remove<OrganizationRow>(scope, 'organizations', { id })) > 0;
-}
+/** With an organization all that is its own is deleted; the users stay. */
+export const {
+  insert: insertOrganization,
+  update: updateOrganization,
+  remove: deleteOrganization,
+} = rowFunctions<OrganizationRow>('organizations');
 
 /** Whether the environment has more organizations, or more domains of theirs, than that. */
 export async function hasMoreOrganizations(scope: Scope, limit: number): Promise<boolean> {

@@ -1,10 +1,9 @@
-import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { run, table, type Scope } from '../scope.js';
 import type { requiredAcrs } from './environments.js';
 
 /** A row of `outbound_grants`: what a client may have for people at a server outside, and for whom. */
-export type OutboundGrantRow = {
-  environment_id: string;
-  id: string;
+export type OutboundGrantRow = RecordRow & {
   client_id: string;
   external_server_id: string;
   /** Identifiers of the server's resources; null: all. */
@@ -22,9 +21,6 @@ export type OutboundGrantRow = {
   organization_group_id: string | null;
   role_id: string | null;
   status: 'enabled' | 'disabled';
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 export const listEnabledOutboundGrants = async (scope: Scope, client_id: string, external_server_id: string): Promise<OutboundGrantRow[]> =>
@@ -58,11 +54,8 @@ export async function listFittingOutboundGrants(
   return rows.map(({ id }) => id);
 }
 
-export const insertOutboundGrant = (scope: Scope, row: Partial<OutboundGrantRow>): Promise<OutboundGrantRow> =>
-  insert<OutboundGrantRow>(scope, 'outbound_grants', row);
-
-export const updateOutboundGrant = (scope: Scope, id: string, changes: Partial<OutboundGrantRow>): Promise<OutboundGrantRow | null> =>
-  update<OutboundGrantRow>(scope, 'outbound_grants', { id }, changes);
-
-export const deleteOutboundGrant = async (scope: Scope, id: string): Promise<boolean> =>
-  (await remove<OutboundGrantRow>(scope, 'outbound_grants', { id })) > 0;
+export const {
+  insert: insertOutboundGrant,
+  update: updateOutboundGrant,
+  remove: deleteOutboundGrant,
+} = rowFunctions<OutboundGrantRow>('outbound_grants');

@@ -28,47 +28,36 @@ const upTo = (most: number, from: string): string => `(select count(*)::int from
 /** Counts of an environment; `new_users` and `active_users` since the given time, `sessions` those that are live. @throws what the database throws */
 export async function countOverview(scope: Scope, since: Date, bounds: SessionBounds): Promise<OverviewCounts> {
   const { people, active } = maxOverviewCounted;
-  const [row] = await run<OverviewCounts & Record<string, unknown>>(
-    scope,
-    {
-      name: 'overview.count',
-      // The latest ones, by the order of an index: nothing is sorted, and where there are too many most of them count.
-      text: `select
-               ${upTo(people, `users where environment_id = $1`)} as users,
-               ${upTo(people, `users where environment_id = $1 and created_at >= $2 order by created_at desc`)} as new_users,
-               ${upTo(
-                 active,
-                 `users where environment_id = $1 and coalesce(last_login_at, '-infinity'::timestamptz) >= $2
-                       order by coalesce(last_login_at, '-infinity'::timestamptz) desc`,
-               )} as active_users,
-               ${upTo(
-                 active,
-                 `sessions s where s.environment_id = $1 and ${isLiveSql('s', { now: '$3', signed_in_after: '$4', active_after: '$5' })}
-                       order by s.created_at desc`,
-               )} as sessions,
-               (select count(*) from clients where environment_id = $1 and not is_system)::int as clients,
-               (select count(*) from api_resources where environment_id = $1 and not is_system)::int as api_resources,
-               exists (select from clients where environment_id = $1 and not is_system and last_used_at is not null) as client_used,
-               exists (select from session_clients where environment_id = $1) as signed_in`,
-    },
-    [since, bounds.now, bounds.signed_in_after, bounds.active_after],
-  );
+  // The latest ones, by the order of an index: nothing is sorted, and where there are too many most of them count.
+  const text = `select
+      ${upTo(people, `users where environment_id = $1`)} as users,
+      ${upTo(people, `users where environment_id = $1 and created_at >= $2 order by created_at desc`)} as new_users,
+      ${upTo(
+        active,
+        `users where environment_id = $1 and coalesce(last_login_at, '-infinity'::timestamptz) >= $2
+              order by coalesce(last_login_at, '-infinity'::timestamptz) desc`,
+      )} as active_users,
+      ${upTo(
+        active,
+        `sessions s where s.environment_id = $1 and ${isLiveSql('s', { now: '$3', signed_in_after: '$4', active_after: '$5' })}
+              order by s.created_at desc`,
+      )} as sessions,
+      (select count(*) from clients where environment_id = $1 and not is_system)::int as clients,
+      (select count(*) from api_resources where environment_id = $1 and not is_system)::int as api_resources,
+      exists (select from clients where environment_id = $1 and not is_system and last_used_at is not null) as client_used,
+      exists (select from session_clients where environment_id = $1) as signed_in`;
+  const values = [since, bounds.now, bounds.signed_in_after, bounds.active_after];
+  const [row] = await run<OverviewCounts & Record<string, unknown>>(scope, { name: 'overview.count', text }, values);
   if (!row) throw new Error('the overview has no row');
   return row;
 }
 
 /** How many users were made on each day (`YYYY-MM-DD` in UTC) from a time on; days without any are left out. */
 export async function listNewUsersByDay(scope: Scope, since: Date): Promise<{ day: string; count: number }[]> {
-  return run<{ day: string; count: number }>(
-    scope,
-    {
-      name: 'overview.new_users_by_day',
-      // Days are written out after the counting: to_char for every user is most of the work otherwise.
-      text: `select to_char(made.day, 'YYYY-MM-DD') as day, made.count
-             from (select (created_at at time zone 'UTC')::date as day, count(*)::int as count
-                   from users where environment_id = $1 and created_at >= $2 group by 1) made
-             order by 1`,
-    },
-    [since],
-  );
+  // Days are written out after the counting: to_char for every user is most of the work otherwise.
+  const text = `select to_char(made.day, 'YYYY-MM-DD') as day, made.count
+      from (select (created_at at time zone 'UTC')::date as day, count(*)::int as count
+            from users where environment_id = $1 and created_at >= $2 group by 1) made
+      order by 1`;
+  return run<{ day: string; count: number }>(scope, { name: 'overview.new_users_by_day', text }, [since]);
 }

@@ -1,18 +1,14 @@
 import type { Knex } from 'knex';
 import type { Language } from '../../lib/languages/languages.js';
-import { holdLock, insert, remove, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { holdLock, table, type Scope } from '../scope.js';
 
 /** A row of `page_texts`: what an environment says in the place of one built-in text. */
-export type PageTextRow = {
-  environment_id: string;
-  id: string;
+export type PageTextRow = RecordRow & {
   /** Of data/languages/en.json. */
   key: string;
   locale: Language;
   text: string;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 /** All texts of an environment, for what the process remembers of it. */
@@ -26,14 +22,5 @@ export async function countPageTexts(scope: Scope): Promise<number> {
   return Number(row?.count ?? 0);
 }
 
-/** Stores a text. @throws {Duplicate} `page_texts_key` when there is one of the key in the language */
-export const insertPageText = (scope: Scope, row: Partial<PageTextRow>): Promise<PageTextRow> =>
-  insert<PageTextRow>(scope, 'page_texts', row);
-
-/** Changes a text and returns it as it is then; null when there is none. */
-export const changePageText = (scope: Scope, id: string, changes: Partial<PageTextRow>): Promise<PageTextRow | null> =>
-  update<PageTextRow>(scope, 'page_texts', { id }, changes);
-
-/** Deletes a text. Returns whether there was one. */
-export const removePageText = async (scope: Scope, id: string): Promise<boolean> =>
-  (await remove<PageTextRow>(scope, 'page_texts', { id })) > 0;
+/** @throws {Duplicate} `page_texts_key` when there is one of the key in the language */
+export const { insert: insertPageText, update: changePageText, remove: removePageText } = rowFunctions<PageTextRow>('page_texts');

@@ -1,4 +1,5 @@
-import { insert, run, table, update, type Scope } from '../scope.js';
+import { rowFunctions } from '../records.js';
+import { run, table, update, type Scope } from '../scope.js';
 
 export type PasscodePurpose = 'registration' | 'password_reset' | 'sign_in' | 'second_step' | 'email_change';
 
@@ -38,9 +39,7 @@ export async function findPasscode(scope: Scope, purpose: PasscodePurpose, id: s
   );
 }
 
-export async function insertPasscode(scope: Scope, row: Partial<PasscodeRow>): Promise<PasscodeRow> {
-  return insert<PasscodeRow>(scope, 'passcodes', row);
-}
+export const { insert: insertPasscode } = rowFunctions<PasscodeRow>('passcodes');
 
 /**
  * Limits of tries: `max_attempts` at one code; for codes of six digits, since `since`, `max_wrong` at all codes of the address (of one that is bound to a browser:
@@ -116,15 +115,9 @@ const countStatement = {
 
 /** Takes a counted try back: the code was right, but other input was refused. */
 export async function refundAttempt(scope: Scope, id: string): Promise<void> {
-  await run(
-    scope,
-    {
-      name: 'passcodes.refund_attempt',
-      text: `update passcodes set attempt_count = greatest(attempt_count - 1, 0), attempt_total = greatest(attempt_total - 1, 0)
-             where environment_id = $1 and id = $2`,
-    },
-    [id],
-  );
+  const text = `update passcodes set attempt_count = greatest(attempt_count - 1, 0), attempt_total = greatest(attempt_total - 1, 0)
+      where environment_id = $1 and id = $2`;
+  await run(scope, { name: 'passcodes.refund_attempt', text }, [id]);
 }
 
 /** Spends the passcode in one conditional statement; null when somebody else has, or when the code was replaced meanwhile. */
@@ -134,16 +127,16 @@ export async function consumePasscode(
   now: Date,
   token: { token_digest: Buffer; token_expires_at: Date } | null = null,
 ): Promise<PasscodeRow | null> {
-  const rows = await run<PasscodeRow>(
-    scope,
-    {
-      name: 'passcodes.consume',
-      text: `update passcodes set consumed_at = $4, token_digest = $5, token_expires_at = $6
-             where environment_id = $1 and id = $2 and code_digest = $3 and consumed_at is null and expires_at > $4
-             returning *`,
-    },
-    [proven.id, proven.code_digest, now, token?.token_digest ?? null, token?.token_expires_at ?? null],
-  );
+  const text = `update passcodes set consumed_at = $4, token_digest = $5, token_expires_at = $6
+      where environment_id = $1 and id = $2 and code_digest = $3 and consumed_at is null and expires_at > $4
+      returning *`;
+  const rows = await run<PasscodeRow>(scope, { name: 'passcodes.consume', text }, [
+    proven.id,
+    proven.code_digest,
+    now,
+    token?.token_digest ?? null,
+    token?.token_expires_at ?? null,
+  ]);
   return rows[0] ?? null;
 }
 
@@ -160,17 +153,20 @@ export type Resend = {
 
 /** Replaces the code by another; null when it is too early, was done too often, or the passcode is spent. One statement decides. */
 export async function renewPasscode(scope: Scope, id: string, resend: Resend): Promise<PasscodeRow | null> {
-  const rows = await run<PasscodeRow>(
-    scope,
-    {
-      name: 'passcodes.renew',
-      text: `update passcodes set superseded_digests = array_append(superseded_digests, code_digest), code_digest = $3, code_length = $9, attempt_count = 0,
-               expires_at = $4, sent_at = $5, sent_count = sent_count + 1
-             where environment_id = $1 and id = $2 and consumed_at is null and sent_at <= $6 and sent_count < $7 and created_at > $8
-             returning *`,
-    },
-    [id, resend.code_digest, resend.expires_at, resend.now, resend.sent_before, resend.max_sent, resend.started_after, resend.code_length],
-  );
+  const text = `update passcodes set superseded_digests = array_append(superseded_digests, code_digest), code_digest = $3, code_length = $9, attempt_count = 0,
+        expires_at = $4, sent_at = $5, sent_count = sent_count + 1
+      where environment_id = $1 and id = $2 and consumed_at is null and sent_at <= $6 and sent_count < $7 and created_at > $8
+      returning *`;
+  const rows = await run<PasscodeRow>(scope, { name: 'passcodes.renew', text }, [
+    id,
+    resend.code_digest,
+    resend.expires_at,
+    resend.now,
+    resend.sent_before,
+    resend.max_sent,
+    resend.started_after,
+    resend.code_length,
+  ]);
   return rows[0] ?? null;
 }
 
@@ -182,14 +178,12 @@ const openByToken = (scope: Scope, token_digest: Buffer, now: Date) =>
     .first();
 
 /** The registration that the token goes on with, or null; locked, so that of two uses at once the later one finds it completed. */
-export async function lockByToken(scope: Scope, token_digest: Buffer, now: Date): Promise<PasscodeRow | null> {
-  return ((await openByToken(scope, token_digest, now).forUpdate()) as PasscodeRow | undefined) ?? null;
-}
+export const lockByToken = async (scope: Scope, token_digest: Buffer, now: Date): Promise<PasscodeRow | null> =>
+  ((await openByToken(scope, token_digest, now).forUpdate()) as PasscodeRow | undefined) ?? null;
 
 /** The registration that the token goes on with, or null. */
-export async function findByToken(scope: Scope, token_digest: Buffer, now: Date): Promise<PasscodeRow | null> {
-  return ((await openByToken(scope, token_digest, now)) as PasscodeRow | undefined) ?? null;
-}
+export const findByToken = async (scope: Scope, token_digest: Buffer, now: Date): Promise<PasscodeRow | null> =>
+  ((await openByToken(scope, token_digest, now)) as PasscodeRow | undefined) ?? null;
 
 /** Marks a registration as completed: its token is spent. */
 export async function completePasscode(scope: Scope, id: string, now: Date): Promise<void> {

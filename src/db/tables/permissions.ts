@@ -1,28 +1,22 @@
-import { insert, insertMissing, remove, run, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { insertMissing, run, table, type Scope } from '../scope.js';
 
 /** A row of `permissions`; `name` is the scope of its API resource. */
-export type PermissionRow = {
-  environment_id: string;
-  id: string;
+export type PermissionRow = RecordRow & {
   api_resource_id: string;
   name: string;
   description: string | null;
   is_system: boolean;
   /** Scopes of tokens that were issued before are of another one, which had its name then; null: all of its name are its own. */
   tokens_not_before: Date | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 /** The permissions of a resource by name. */
-export async function listPermissionsOfResource(scope: Scope, api_resource_id: string): Promise<PermissionRow[]> {
-  return table<PermissionRow>(scope, 'permissions').where({ api_resource_id }).orderBy('name');
-}
+export const listPermissionsOfResource = async (scope: Scope, api_resource_id: string): Promise<PermissionRow[]> =>
+  table<PermissionRow>(scope, 'permissions').where({ api_resource_id }).orderBy('name');
 
-export async function insertPermission(scope: Scope, row: Partial<PermissionRow>): Promise<PermissionRow> {
-  return insert<PermissionRow>(scope, 'permissions', row);
-}
+/** Roles lose a permission that is deleted. */
+export const { insert: insertPermission, update: updatePermission, remove: deletePermission } = rowFunctions<PermissionRow>('permissions');
 
 /** Stores permissions of one resource in one statement; those whose name it has already stay as they are. */
 export async function insertPermissions(scope: Scope, rows: readonly Partial<PermissionRow>[]): Promise<void> {
@@ -44,15 +38,6 @@ export async function listPermissionNamesOfUser(scope: Scope, user_id: string, i
     .distinct('permissions.name')
     .orderBy('permissions.name');
   return (rows as { name: string }[]).map((row) => row.name);
-}
-
-export async function updatePermission(scope: Scope, id: string, changes: Partial<PermissionRow>): Promise<PermissionRow | null> {
-  return update<PermissionRow>(scope, 'permissions', { id }, changes);
-}
-
-/** Deletes a permission; roles lose it. */
-export async function deletePermission(scope: Scope, id: string): Promise<boolean> {
-  return (await remove<PermissionRow>(scope, 'permissions', { id })) > 0;
 }
 
 export type DescribedScope = { name: string; description: string | null; identifier: string };

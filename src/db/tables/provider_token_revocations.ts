@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { oldestWaitingSeconds, queueRows, recordAttempts, type AttemptRecord } from '../queue-rows.js';
+import { oldestWaitingSeconds, queueRows, recordAttempts, type AttemptRecord, type WaitingRow } from '../queue-rows.js';
 import { run, type Scope } from '../scope.js';
 import type { ProviderAuthMethod } from './provider_tokens.js';
 
@@ -7,9 +7,7 @@ import type { ProviderAuthMethod } from './provider_tokens.js';
  * A row of `provider_token_revocations`: a token that ended here, and is to be revoked at its provider (RFC 7009). `tokens_sealed` is sealed for
  * `provider_tokens/<token id>`, the secret for `connections/<connection id>`.
  */
-export type ProviderTokenRevocationRow = {
-  environment_id: string;
-  id: string;
+export type ProviderTokenRevocationRow = WaitingRow & {
   connection_id: string;
   token_id: string;
   revocation_endpoint: string;
@@ -17,14 +15,8 @@ export type ProviderTokenRevocationRow = {
   provider_client_id: string;
   provider_client_secret_sealed: Buffer | null;
   tokens_sealed: Buffer | null;
-  attempt_count: number;
-  next_attempt_at: Date | null;
-  lease_id: string | null;
-  leased_until: Date | null;
   last_response_status: number | null;
-  last_error: string | null;
   completed_at: Date | null;
-  created_at: Date;
 };
 
 /** What a refresh gave that nobody waits for any more is revoked too: its token ended meanwhile. */

@@ -1,3 +1,4 @@
+import { rowFunctions } from '../records.js';
 import { run, table, type Scope } from '../scope.js';
 import { isBlockedSql } from './authorizations.js';
 import { auditColumnsSql, type CountedAuditLogRow } from './audit_logs.js';
@@ -245,5 +246,4 @@ export async function endProviderToken(
   return row?.ended === true;
 }
 
-export const findProviderToken = async (scope: Scope, id: string): Promise<ProviderTokenRow | null> =>
-  (await table<ProviderTokenRow>(scope, 'provider_tokens').where({ id }).first()) ?? null;
+export const { find: findProviderToken } = rowFunctions<ProviderTokenRow>('provider_tokens');

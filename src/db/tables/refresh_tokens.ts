@@ -1,5 +1,5 @@
-import type { Detail } from '../../lib/authorization-details.js';
 import { run, type Scope, type Statement } from '../scope.js';
+import type { GrantedRow } from './authorization_codes.js';
 import { memberStandsSql, permissionsHeldSql } from './permissions.js';
 import { isBlockedSql } from './authorizations.js';
 import { isRevokedSql } from './revocations.js';
@@ -11,10 +11,7 @@ import type { UserRow } from './users.js';
  * A row of `refresh_tokens`. Its tokens carry its id and generation, and a rotation changes it: an earlier generation is a reuse (RFC 9700 4.14.2). One of
  * an earlier release is of one token: rotated, it stays until that expires.
  */
-export type RefreshTokenRow = {
-  environment_id: string;
-  /** Of the newest token. */
-  digest: Buffer;
+export type RefreshTokenRow = GrantedRow & {
   /** Null: it is of an earlier release. */
   id: string | null;
   /** How many tokens there have been; 0 without an id. */
@@ -25,25 +22,9 @@ export type RefreshTokenRow = {
   rotations: readonly Date[];
   /** The first generation that is bound to `jkt`; null: all are, if any. */
   bound_from: number | null;
-  grant_id: string;
-  client_id: string;
-  user_id: string;
-  session_id: string;
-  /** The organization that its tokens are for; null: for none. */
-  organization_id: string | null;
-  scope: string;
-  resource: string | null;
-  /** What the person allowed beyond scopes (RFC 9396); null: nothing was asked for. */
-  authorization_details: readonly Detail[] | null;
-  claims: Record<string, unknown> | null;
-  id_token_claims: string[] | null;
-  auth_time: Date | null;
-  acr: string | null;
-  amr: string[];
   /** The thumbprint of the key that it is bound to (RFC 9449 5); null for those of confidential clients. */
   jkt: string | null;
   issued_at: Date;
-  expires_at: Date;
   grant_expires_at: Date;
   /** When the token was rotated, into one with a row of its own; null with an id, unless a process of an earlier release did it. */
   rotated_at: Date | null;

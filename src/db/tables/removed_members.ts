@@ -6,9 +6,8 @@ export async function noteRemovedMember(scope: Scope, organization_id: string, u
 }
 
 /** Whether somebody was a member before, and was removed; no longer known afterwards. */
-export async function forgetRemovedMember(scope: Scope, organization_id: string, user_id: string): Promise<boolean> {
-  return (await remove<{ organization_id: string; user_id: string }>(scope, 'removed_members', { organization_id, user_id })) > 0;
-}
+export const forgetRemovedMember = async (scope: Scope, organization_id: string, user_id: string): Promise<boolean> =>
+  (await remove<{ organization_id: string; user_id: string }>(scope, 'removed_members', { organization_id, user_id })) > 0;
 
 export async function wasRemovedMember(scope: Scope, organization_id: string, user_id: string): Promise<boolean> {
   const query = table(scope, 'removed_members').where({ organization_id, user_id } as never);

@@ -16,14 +16,8 @@ export const actingEndedSql = `case when t.user_id is not null and (t.exchanged 
  * a request running at the same moment is about to store, because every look-up asks for the revocation; rows go when they expire.
  */
 export async function revokeId(scope: Scope, id: string, expires_at: Date): Promise<void> {
-  await run(
-    scope,
-    {
-      name: 'revocations.insert',
-      text: `insert into revocations (environment_id, id, expires_at) values ($1, $2, $3) on conflict do nothing`,
-    },
-    [id, expires_at],
-  );
+  const text = `insert into revocations (environment_id, id, expires_at) values ($1, $2, $3) on conflict do nothing`;
+  await run(scope, { name: 'revocations.insert', text }, [id, expires_at]);
 }
 
 /** {@link revokeId} of the grant that the client was given of the person, which its streams hear of. */
@@ -59,34 +53,34 @@ export type GrantSelection = {
  * @returns how many there were
  */
 export async function revokeGrants(scope: Scope, which: GrantSelection, expires_at: Date): Promise<number> {
-  const rows = await run<{ count: string }>(
-    scope,
-    {
-      name: 'revocations.revoke_grants',
-      text: `with ended as (
-               select distinct on (grant_id) grant_id as id, client_id, session_id from (
-                 select grant_id, client_id, session_id, scope from refresh_tokens where environment_id = $1 and user_id = $2
-                 union all
-                 select grant_id, client_id, session_id, scope from access_tokens
-                   where environment_id = $1 and user_id = $2 and grant_id is not null and not exchanged
-                 union all
-                 select grant_id, client_id, session_id, scope from authorization_codes where environment_id = $1 and user_id = $2
-                 union all
-                 select grant_id, client_id, session_id, scope from device_codes where environment_id = $1 and user_id = $2 and approved
-               ) issued
-               where ($4::text is null or client_id = $4) and ($5::uuid is null or session_id = $5)
-                 and not ($6::boolean and 'offline_access' = any (string_to_array(scope, ' ')))
-             ), revoked as (
-               insert into revocations (environment_id, id, expires_at) select $1, id, $3 from ended on conflict do nothing
-             ), refresh as (
-               delete from refresh_tokens r using ended e where r.environment_id = $1 and r.user_id = $2 and r.grant_id = e.id
-             ), access as (
-               delete from access_tokens a using ended e where a.environment_id = $1 and a.user_id = $2 and a.grant_id = e.id
-             )
-             select count(*) as count, count(note_signal($1, 'session-revoked', $2, session_id, client_id, '{"reason": "grant"}')) from ended`,
-    },
-    [which.user_id, expires_at, which.client_id ?? null, which.session_id ?? null, which.keep_offline ?? false],
-  );
+  const text = `with ended as (
+        select distinct on (grant_id) grant_id as id, client_id, session_id from (
+          select grant_id, client_id, session_id, scope from refresh_tokens where environment_id = $1 and user_id = $2
+          union all
+          select grant_id, client_id, session_id, scope from access_tokens
+            where environment_id = $1 and user_id = $2 and grant_id is not null and not exchanged
+          union all
+          select grant_id, client_id, session_id, scope from authorization_codes where environment_id = $1 and user_id = $2
+          union all
+          select grant_id, client_id, session_id, scope from device_codes where environment_id = $1 and user_id = $2 and approved
+        ) issued
+        where ($4::text is null or client_id = $4) and ($5::uuid is null or session_id = $5)
+          and not ($6::boolean and 'offline_access' = any (string_to_array(scope, ' ')))
+      ), revoked as (
+        insert into revocations (environment_id, id, expires_at) select $1, id, $3 from ended on conflict do nothing
+      ), refresh as (
+        delete from refresh_tokens r using ended e where r.environment_id = $1 and r.user_id = $2 and r.grant_id = e.id
+      ), access as (
+        delete from access_tokens a using ended e where a.environment_id = $1 and a.user_id = $2 and a.grant_id = e.id
+      )
+      select count(*) as count, count(note_signal($1, 'session-revoked', $2, session_id, client_id, '{"reason": "grant"}')) from ended`;
+  const rows = await run<{ count: string }>(scope, { name: 'revocations.revoke_grants', text }, [
+    which.user_id,
+    expires_at,
+    which.client_id ?? null,
+    which.session_id ?? null,
+    which.keep_offline ?? false,
+  ]);
   return Number(rows[0]?.count ?? 0);
 }
 

@@ -1,19 +1,15 @@
 import type { Knex } from 'knex';
-import { insert, insertMissing, remove, table, update, type Scope } from '../scope.js';
+import { linkFunctions, rowFunctions, type RecordRow } from '../records.js';
+import { insertMissing, table, update, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 
-export type RoleRow = {
-  environment_id: string;
-  id: string;
+export type RoleRow = RecordRow & {
   name: string;
   description: string | null;
   /** Given to users, or to members of an organization, where alone it counts then. */
   kind: 'environment' | 'organization';
   is_default: boolean;
   is_system: boolean;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 /** The role of the name, or null; `lock` holds its row until the end of the transaction. */
@@ -35,21 +31,19 @@ export async function countRoleMembers(scope: Scope, role_id: string): Promise<n
   return Number((rows as unknown as { count: number }[])[0]?.count ?? 0);
 }
 
-export async function insertRole(scope: Scope, row: Partial<RoleRow>): Promise<RoleRow> {
-  return insert<RoleRow>(scope, 'roles', row);
-}
+export const { insert: insertRole, update: updateRole, remove: deleteRole } = rowFunctions<RoleRow>('roles');
 
-/** Gives the role the permissions; what it holds already stays. */
-export async function addRolePermissions(scope: Scope, role_id: string, permission_ids: readonly string[]): Promise<void> {
-  const rows = permission_ids.map((permission_id) => ({ role_id, permission_id }));
-  await insertMissing(scope, 'role_permissions', rows);
-}
+export const {
+  listIds: listPermissionIdsOfRole,
+  add: addRolePermissions,
+  remove: removeRolePermissions,
+} = linkFunctions('role_permissions', 'role_id', 'permission_id', 'permissions');
 
-/** Gives the user the roles; those the user has already stay. */
-export async function addUserRoles(scope: Scope, user_id: string, role_ids: readonly string[]): Promise<void> {
-  const rows = role_ids.map((role_id) => ({ user_id, role_id }));
-  await insertMissing(scope, 'user_roles', rows);
-}
+export const {
+  listIds: listRoleIdsOfUser,
+  add: addUserRoles,
+  remove: removeUserRoles,
+} = linkFunctions('user_roles', 'user_id', 'role_id', 'roles');
 
 /** The roles that new users get. `without`: only those that hold no permission of the API resource of this identifier. */
 export async function listDefaultRoles(scope: Scope, without: string | null = null): Promise<RoleRow[]> {
@@ -94,40 +88,6 @@ export async function listRoleNamesOfUsers(scope: Scope, user_ids: readonly stri
     .orderBy('r.name')
     .select('user_roles.user_id', 'r.name');
   return rows as { user_id: string; name: string }[];
-}
-
-export async function updateRole(scope: Scope, id: string, changes: Partial<RoleRow>): Promise<RoleRow | null> {
-  return update<RoleRow>(scope, 'roles', { id }, changes);
-}
-
-export async function deleteRole(scope: Scope, id: string): Promise<boolean> {
-  return (await remove<RoleRow>(scope, 'roles', { id })) > 0;
-}
-
-export async function removeRolePermissions(scope: Scope, role_id: string, permission_ids: readonly string[]): Promise<void> {
-  await table(scope, 'role_permissions')
-    .where({ role_id } as never)
-    .whereIn('permission_id' as never, [...permission_ids])
-    .delete();
-}
-
-export async function removeUserRoles(scope: Scope, user_id: string, role_ids: readonly string[]): Promise<void> {
-  await table(scope, 'user_roles')
-    .where({ user_id } as never)
-    .whereIn('role_id' as never, [...role_ids])
-    .delete();
-}
-
-export async function listRoleIdsOfUser(scope: Scope, user_id: string): Promise<string[]> {
-  return (await table(scope, 'user_roles')
-    .where({ user_id } as never)
-    .pluck('role_id')) as string[];
-}
-
-export async function listPermissionIdsOfRole(scope: Scope, role_id: string): Promise<string[]> {
-  return (await table(scope, 'role_permissions')
-    .where({ role_id } as never)
-    .pluck('permission_id')) as string[];
 }
 
 /** Names of the roles' permissions, of all API resources or of the one given. */

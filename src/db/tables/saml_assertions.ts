@@ -8,14 +8,8 @@ export async function takeSamlAssertion(
   scope: Scope,
   { connection_id, digest, expires_at }: Omit<SamlAssertionRow, 'environment_id'>,
 ): Promise<boolean> {
-  const rows = await run(
-    scope,
-    {
-      name: 'saml_assertions.take',
-      text: `insert into saml_assertions (environment_id, connection_id, digest, expires_at) values ($1, $2, $3, $4)
-             on conflict do nothing returning 1`,
-    },
-    [connection_id, digest, expires_at],
-  );
+  const text = `insert into saml_assertions (environment_id, connection_id, digest, expires_at) values ($1, $2, $3, $4)
+      on conflict do nothing returning 1`;
+  const rows = await run(scope, { name: 'saml_assertions.take', text }, [connection_id, digest, expires_at]);
   return rows.length > 0;
 }

@@ -1,43 +1,27 @@
 import type { Knex } from 'knex';
-import { insert, remove, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { remove, table, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 
 /** A row of `saml_certificates`; `private_key_sealed` holds the private key as PEM (PKCS #8), sealed for `saml_certificates/<id>`. */
-export type SamlCertificateRow = {
-  environment_id: string;
-  id: string;
+export type SamlCertificateRow = RecordRow & {
   status: 'next' | 'primary' | 'previous';
   /** X.509, self-signed. */
   pem: string;
   private_key_sealed: Buffer;
   expires_at: Date;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 /** All certificates of the environment, the newest first. */
-export async function listSamlCertificates(scope: Scope): Promise<SamlCertificateRow[]> {
-  return table<SamlCertificateRow>(scope, 'saml_certificates').orderBy('created_at', 'desc');
-}
+export const listSamlCertificates = async (scope: Scope): Promise<SamlCertificateRow[]> =>
+  table<SamlCertificateRow>(scope, 'saml_certificates').orderBy('created_at', 'desc');
 
-/** Stores a certificate. The unique indexes refuse a second primary and a second next one. */
-export async function insertSamlCertificate(scope: Scope, row: Partial<SamlCertificateRow>): Promise<SamlCertificateRow> {
-  return insert<SamlCertificateRow>(scope, 'saml_certificates', row);
-}
-
-export async function updateSamlCertificate(
-  scope: Scope,
-  id: string,
-  changes: Pick<SamlCertificateRow, 'status' | 'updated_at'>,
-): Promise<SamlCertificateRow | null> {
-  return update<SamlCertificateRow>(scope, 'saml_certificates', { id }, changes);
-}
+/** The unique indexes refuse a second primary and a second next certificate. */
+export const { insert: insertSamlCertificate, update: updateSamlCertificate } = rowFunctions<SamlCertificateRow>('saml_certificates');
 
 /** The environment's certificate of the status, held until the transaction ends. */
-export async function lockSamlCertificate(scope: Scope, status: 'primary' | 'next'): Promise<SamlCertificateRow | null> {
-  return (await table<SamlCertificateRow>(scope, 'saml_certificates').where({ status }).forUpdate().first()) ?? null;
-}
+export const lockSamlCertificate = async (scope: Scope, status: 'primary' | 'next'): Promise<SamlCertificateRow | null> =>
+  (await table<SamlCertificateRow>(scope, 'saml_certificates').where({ status }).forUpdate().first()) ?? null;
 
 export async function deletePreviousSamlCertificates(scope: Scope): Promise<void> {
   await remove<SamlCertificateRow>(scope, 'saml_certificates', { status: 'previous' });

@@ -18,9 +18,8 @@ export type SamlMetadataRow = Described & {
   checked_at: Date;
 };
 
-export async function findSamlMetadata(scope: Scope, connection_id: string): Promise<SamlMetadataRow | null> {
-  return (await table<SamlMetadataRow>(scope, 'saml_metadata').where({ connection_id }).first()) ?? null;
-}
+export const findSamlMetadata = async (scope: Scope, connection_id: string): Promise<SamlMetadataRow | null> =>
+  (await table<SamlMetadataRow>(scope, 'saml_metadata').where({ connection_id }).first()) ?? null;
 
 export async function saveSamlMetadata(scope: Scope, row: Omit<SamlMetadataRow, 'environment_id'>): Promise<void> {
   const text = `insert into saml_metadata (environment_id, connection_id, url, entity_id, sso_url, certificates, pending, last_error, checked_at)

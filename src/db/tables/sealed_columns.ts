@@ -16,52 +16,46 @@ export type SealedColumn = {
   readonly aadTable?: (typeof sealPurposes)[number];
 };
 
+const byId = { key: 'id', type: 'uuid', aadColumn: 'id' } as const;
+
 /** Every column with sealed values: what is sealed anew after a change of SECRET_KEY. A test compares this list with the schema. */
 export const sealedColumns: readonly SealedColumn[] = [
   { table: 'signing_keys', column: 'private_sealed', key: 'kid', type: 'text', aadColumn: 'kid' },
-  { table: 'webhooks', column: 'secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
-  { table: 'webhooks', column: 'previous_secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
-  { table: 'log_streams', column: 'authorization_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
-  { table: 'log_streams', column: 'secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
-  { table: 'log_streams', column: 'previous_secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
-  { table: 'signal_streams', column: 'authorization_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
-  { table: 'connections', column: 'provider_client_secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
-  { table: 'provider_tokens', column: 'tokens_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  { ...byId, table: 'webhooks', column: 'secret_sealed' },
+  { ...byId, table: 'webhooks', column: 'previous_secret_sealed' },
+  { ...byId, table: 'log_streams', column: 'authorization_sealed' },
+  { ...byId, table: 'log_streams', column: 'secret_sealed' },
+  { ...byId, table: 'log_streams', column: 'previous_secret_sealed' },
+  { ...byId, table: 'signal_streams', column: 'authorization_sealed' },
+  { ...byId, table: 'connections', column: 'provider_client_secret_sealed' },
+  { ...byId, table: 'provider_tokens', column: 'tokens_sealed' },
+  { ...byId, table: 'provider_token_revocations', column: 'tokens_sealed', aadColumn: 'token_id', aadTable: 'provider_tokens' },
   {
-    table: 'provider_token_revocations',
-    column: 'tokens_sealed',
-    key: 'id',
-    type: 'uuid',
-    aadColumn: 'token_id',
-    aadTable: 'provider_tokens',
-  },
-  {
+    ...byId,
     table: 'provider_token_revocations',
     column: 'provider_client_secret_sealed',
-    key: 'id',
-    type: 'uuid',
     aadColumn: 'connection_id',
     aadTable: 'connections',
   },
-  { table: 'connections', column: 'signals_token_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  { ...byId, table: 'connections', column: 'signals_token_sealed' },
   {
+    ...byId,
     table: 'transmitter_streams',
     column: 'signals_token_sealed',
     key: 'connection_id',
-    type: 'uuid',
     aadColumn: 'connection_id',
     aadTable: 'connections',
   },
-  { table: 'approvals', column: 'notification_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
-  { table: 'authenticators', column: 'secret_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
-  { table: 'sign_ins', column: 'linking_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  { ...byId, table: 'approvals', column: 'notification_sealed' },
+  { ...byId, table: 'authenticators', column: 'secret_sealed' },
+  { ...byId, table: 'sign_ins', column: 'linking_sealed' },
   { table: 'sso_flows', column: 'content_sealed', key: 'state_digest', type: 'bytea', aadColumn: 'connection_id' },
   { table: 'sso_flows', column: 'answer_sealed', key: 'state_digest', type: 'bytea', aadColumn: 'connection_id' },
-  { table: 'password_hash_keys', column: 'key_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
-  { table: 'saml_certificates', column: 'private_key_sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  { ...byId, table: 'password_hash_keys', column: 'key_sealed' },
+  { ...byId, table: 'saml_certificates', column: 'private_key_sealed' },
   { table: 'idempotency_keys', column: 'reply_sealed', key: 'digest', type: 'bytea', aadColumn: 'digest' },
   // Emptied once a mail server has taken the mail.
-  { table: 'mails', column: 'sealed', key: 'id', type: 'uuid', aadColumn: 'id' },
+  { ...byId, table: 'mails', column: 'sealed' },
 ];
 
 /** PostgreSQL tells names of statements by their first 63 bytes. */

@@ -28,21 +28,21 @@ export async function countSecondStep(
   { threshold, locked_until, max_total }: SecondStepLimits,
   now: Date,
 ): Promise<SecondStepTriesRow | null> {
-  const rows = await run<SecondStepTriesRow>(
-    scope,
-    {
-      name: 'second_step_tries.count',
-      text: `insert into second_step_tries as t (environment_id, user_id, try_count, total_count, locked_until)
-             values ($1, $2, case when $3 <= 1 then 0 else 1 end, 1, case when $3 <= 1 then $4::timestamptz end)
-             on conflict (environment_id, user_id) do update set
-               try_count = case when t.try_count + 1 >= $3 then 0 else t.try_count + 1 end,
-               total_count = t.total_count + 1,
-               locked_until = case when t.try_count + 1 >= $3 then $4 end
-             where (t.locked_until is null or t.locked_until <= $6) and ($5::integer is null or t.total_count < $5)
-             returning *`,
-    },
-    [user_id, threshold, locked_until, max_total, now],
-  );
+  const text = `insert into second_step_tries as t (environment_id, user_id, try_count, total_count, locked_until)
+      values ($1, $2, case when $3 <= 1 then 0 else 1 end, 1, case when $3 <= 1 then $4::timestamptz end)
+      on conflict (environment_id, user_id) do update set
+        try_count = case when t.try_count + 1 >= $3 then 0 else t.try_count + 1 end,
+        total_count = t.total_count + 1,
+        locked_until = case when t.try_count + 1 >= $3 then $4 end
+      where (t.locked_until is null or t.locked_until <= $6) and ($5::integer is null or t.total_count < $5)
+      returning *`;
+  const rows = await run<SecondStepTriesRow>(scope, { name: 'second_step_tries.count', text }, [
+    user_id,
+    threshold,
+    locked_until,
+    max_total,
+    now,
+  ]);
   return rows[0] ?? null;
 }
 

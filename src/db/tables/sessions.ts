@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
-import { insert, run, table, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { run, table, type Scope } from '../scope.js';
 import { sameAccount } from './session_accounts.js';
 import type { UserRow } from './users.js';
 
@@ -28,9 +29,7 @@ export type SessionProof = {
  * A row of `sessions`; the cookie's value is stored only as its digest. `amr` (RFC 8176) are the methods used here and `acr` the class that they reach, both as follows from `proofs`; `provider_amr` and
  * `provider_acr` are those that a provider states, null for sign-ins without one.
  */
-export type SessionRow = {
-  environment_id: string;
-  id: string;
+export type SessionRow = RecordRow & {
   token_digest: Buffer;
   user_id: string;
   ip_address: string | null;
@@ -61,9 +60,6 @@ export type SessionRow = {
   provider_connection_id: string | null;
   provider_subject: string | null;
   provider_sid: string | null;
-  created_at: Date;
-  updated_at: Date;
-  version: number;
 };
 
 /** A session with what pages and checks need of its user. */
@@ -120,32 +116,19 @@ export const isLive = (bounds: SessionBounds): { sql: string; values: Date[] } =
 });
 
 export async function findSessionByToken(scope: Scope, token_digest: Buffer): Promise<SessionWithUser | null> {
-  const rows = await run<SessionWithUser>(
-    scope,
-    {
-      name: 'sessions.find_by_token',
-      short: 'look_up',
-      text: `select s.*, u.status as user_status, u.email as user_email, u.email_key as user_email_key, u.locale as user_locale,
-               u.first_name as user_first_name, u.last_name as user_last_name,
-               u.authenticator_kinds as user_authenticator_kinds, u.two_step_enabled as user_two_step_enabled,
-               u.factor_required_since as user_factor_required_since,
-               array(select b.client_id from authorizations b where b.environment_id = u.environment_id and b.user_id = u.id
-                 and b.blocked_at is not null) as blocked_clients
-             from sessions s join users u on u.environment_id = s.environment_id and u.id = s.user_id
-             where s.environment_id = $1 and s.token_digest = $2`,
-    },
-    [token_digest],
-  );
+  const text = `select s.*, u.status as user_status, u.email as user_email, u.email_key as user_email_key, u.locale as user_locale,
+        u.first_name as user_first_name, u.last_name as user_last_name,
+        u.authenticator_kinds as user_authenticator_kinds, u.two_step_enabled as user_two_step_enabled,
+        u.factor_required_since as user_factor_required_since,
+        array(select b.client_id from authorizations b where b.environment_id = u.environment_id and b.user_id = u.id
+          and b.blocked_at is not null) as blocked_clients
+      from sessions s join users u on u.environment_id = s.environment_id and u.id = s.user_id
+      where s.environment_id = $1 and s.token_digest = $2`;
+  const rows = await run<SessionWithUser>(scope, { name: 'sessions.find_by_token', short: 'look_up', text }, [token_digest]);
   return rows[0] ?? null;
 }
 
-export async function findSession(scope: Scope, id: string): Promise<SessionRow | null> {
-  return (await table<SessionRow>(scope, 'sessions').where({ id }).first()) ?? null;
-}
-
-export async function insertSession(scope: Scope, row: Partial<SessionRow>): Promise<SessionRow> {
-  return insert<SessionRow>(scope, 'sessions', withJsonProofs(row));
-}
+export const { find: findSession, insert: insertSession } = rowFunctions<SessionRow>('sessions', withJsonProofs);
 
 /** What is stored of somebody's sign-in with a browser. */
 export type BrowserSessionRow = Omit<SessionRow, 'environment_id' | 'device_client_id' | 'revoked_at' | 'revoke_reason' | 'version'>;

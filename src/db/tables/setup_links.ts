@@ -1,12 +1,11 @@
-import { insert, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { table, update, type Scope } from '../scope.js';
 
 export const setupParts = ['connection', 'domains', 'directory'] as const;
 export type SetupPart = (typeof setupParts)[number];
 
 /** A row of `setup_links`: a link by which a customer's administrator sets its organization up, without an account. */
-export type SetupLinkRow = {
-  environment_id: string;
-  id: string;
+export type SetupLinkRow = RecordRow & {
   organization_id: string;
   sections: SetupPart[];
   /** The person who made it, also once they are gone; null: a client. */
@@ -22,13 +21,9 @@ export type SetupLinkRow = {
   started_at: Date | null;
   finished_at: Date | null;
   revoked_at: Date | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
-export const insertSetupLink = (scope: Scope, row: Partial<SetupLinkRow>): Promise<SetupLinkRow> =>
-  insert<SetupLinkRow>(scope, 'setup_links', row);
+export const { insert: insertSetupLink } = rowFunctions<SetupLinkRow>('setup_links');
 
 const by = async (scope: Scope, key: Partial<SetupLinkRow>): Promise<SetupLinkRow | null> =>
   (await table<SetupLinkRow>(scope, 'setup_links')

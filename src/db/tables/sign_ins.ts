@@ -25,9 +25,8 @@ export type SignInRow = {
 
 const json = (value: unknown) => (value === undefined || value === null ? value : JSON.stringify(value));
 
-export async function insertSignIn(scope: Scope, row: Partial<SignInRow>): Promise<SignInRow> {
-  return insert<SignInRow>(scope, 'sign_ins', { ...row, proofs: json(row.proofs), provider: json(row.provider) } as never);
-}
+export const insertSignIn = async (scope: Scope, row: Partial<SignInRow>): Promise<SignInRow> =>
+  insert<SignInRow>(scope, 'sign_ins', { ...row, proofs: json(row.proofs), provider: json(row.provider) } as never);
 
 /** The half sign-in of the cookie's digest while it lasts: not out of time, not out of tries; else null. */
 export async function findSignIn(scope: Scope, token_digest: Buffer, max_attempts: number, now: Date): Promise<SignInRow | null> {
@@ -47,15 +46,9 @@ export async function isEnrolling(scope: Scope, id: string, now: Date): Promise<
 
 /** Counts a try before it is looked at, in one statement. @returns the tries with this one; null when there is none left, or the time is up */
 export async function countSignInAttempt(scope: Scope, id: string, max_attempts: number, now: Date): Promise<number | null> {
-  const rows = await run<{ attempt_count: number }>(
-    scope,
-    {
-      name: 'sign_ins.count_attempt',
-      text: `update sign_ins set attempt_count = attempt_count + 1
-             where environment_id = $1 and id = $2 and attempt_count < $3 and expires_at > $4 returning attempt_count`,
-    },
-    [id, max_attempts, now],
-  );
+  const text = `update sign_ins set attempt_count = attempt_count + 1
+      where environment_id = $1 and id = $2 and attempt_count < $3 and expires_at > $4 returning attempt_count`;
+  const rows = await run<{ attempt_count: number }>(scope, { name: 'sign_ins.count_attempt', text }, [id, max_attempts, now]);
   return rows[0]?.attempt_count ?? null;
 }
 
@@ -84,6 +77,5 @@ export async function takeSignIn(scope: Scope, id: string, now: Date): Promise<S
 }
 
 /** Ends half sign-ins: the one of a browser's cookie, or all of a user; returns how many there were. */
-export async function deleteSignIns(scope: Scope, which: { token_digest: Buffer } | { user_id: string }): Promise<number> {
-  return remove<SignInRow>(scope, 'sign_ins', which);
-}
+export const deleteSignIns = async (scope: Scope, which: { token_digest: Buffer } | { user_id: string }): Promise<number> =>
+  remove<SignInRow>(scope, 'sign_ins', which);

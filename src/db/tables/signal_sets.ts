@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
-import { insert, run, table, type Scope } from '../scope.js';
+import { rowFunctions } from '../records.js';
+import { run, table, type Scope } from '../scope.js';
 import { servedSql } from '../served.js';
 import { runSystem } from '../system.js';
 import type { SignalStreamRow } from './signal_streams.js';
@@ -20,10 +21,7 @@ export type SignalSetRow = {
 
 type Of = Pick<SignalStreamRow, 'environment_id' | 'id'>;
 
-export const insertSignalSet = (
-  scope: Scope,
-  row: Pick<SignalSetRow, 'signal_stream_id' | 'txn' | 'event' | 'data' | 'occurred_at'>,
-): Promise<SignalSetRow> => insert<SignalSetRow>(scope, 'signal_sets', row);
+export const { insert: insertSignalSet } = rowFunctions<SignalSetRow>('signal_sets');
 
 /** What waits for the stream, the oldest first; of a paused one only what became of it. */
 export function listSignalSets(knex: Knex, { environment_id, id }: Of, limit: number): Promise<SignalSetRow[]> {

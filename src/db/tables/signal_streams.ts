@@ -1,15 +1,14 @@
 import type { Knex } from 'knex';
 import { queueRows, type DueDestination, type HeldRow } from '../queue-rows.js';
-import { holdLock, insert, remove, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { holdLock, table, update, type Scope } from '../scope.js';
 import { servedSql } from '../served.js';
 import { runSystem } from '../system.js';
 
 export const signalStreamStatuses = ['enabled', 'paused', 'disabled'] as const;
 
 /** A row of `signal_streams`. `attempt_count`: failures in a row. */
-export type SignalStreamRow = {
-  environment_id: string;
-  id: string;
+export type SignalStreamRow = RecordRow & {
   destination: string;
   client_id: string;
   issuer: string;
@@ -29,9 +28,6 @@ export type SignalStreamRow = {
   last_sent_at: Date | null;
   lease_id: string | null;
   leased_until: Date | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
   /** For how long the oldest that waits has waited; only in rows of {@link visibleSignalStreams}. */
   lag_seconds?: number;
 };
@@ -51,8 +47,8 @@ export async function countSignalStreams(scope: Scope, client_id: string): Promi
   return (await listSignalStreams(scope, client_id)).length;
 }
 
-export const insertSignalStream = (scope: Scope, row: Partial<SignalStreamRow>): Promise<SignalStreamRow> =>
-  insert<SignalStreamRow>(scope, 'signal_streams', row);
+/** What waits for a stream is deleted with it. */
+export const { insert: insertSignalStream, remove: removeSignalStream } = rowFunctions<SignalStreamRow>('signal_streams');
 
 export async function listSignalStreams(scope: Scope, client_id: string): Promise<SignalStreamRow[]> {
   return table<SignalStreamRow>(scope, 'signal_streams')
@@ -88,10 +84,6 @@ export async function noteVerification(scope: Scope, id: string, at: Date, since
     .update({ verified_at: at });
   return rows > 0;
 }
-
-/** Deletes a stream and what waits for it. Returns whether there was one. */
-export const removeSignalStream = async (scope: Scope, id: string): Promise<boolean> =>
-  (await remove<SignalStreamRow>(scope, 'signal_streams', { id })) > 0;
 
 /** Claims of streams; whether one has anything to send {@link findDueSignalStreams} tells. */
 export const signalStreamQueueRows = queueRows<SignalStreamRow>('signal_streams', 'signal', 'destination');
@@ -134,9 +126,8 @@ export async function recordSignalSend(knex: Knex, send: SignalSend): Promise<bo
 }
 
 /** For how long the oldest token of each stream waits, in seconds. */
-export function listSignalStreamLags(knex: Knex): Promise<{ id: string; lag_seconds: number }[]> {
-  return runSystem(knex, { name: 'signal_streams.lags', text: `select s.id, ${lagSql} as lag_seconds from signal_streams s` }, []);
-}
+export const listSignalStreamLags = (knex: Knex): Promise<{ id: string; lag_seconds: number }[]> =>
+  runSystem(knex, { name: 'signal_streams.lags', text: `select s.id, ${lagSql} as lag_seconds from signal_streams s` }, []);
 
 /** A stream as somebody sees it who asks how the service is doing, with the slug of its environment. */
 export type WatchedSignalStream = Pick<SignalStreamRow, 'id' | 'client_id' | 'status' | 'paused_by' | 'last_error'> & {

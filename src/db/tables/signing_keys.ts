@@ -21,18 +21,15 @@ export type SigningKeyRow = {
 };
 
 /** Every key that isn't deactivated, oldest first. */
-export async function listPublishedSigningKeys(scope: Scope): Promise<SigningKeyRow[]> {
-  return table<SigningKeyRow>(scope, 'signing_keys').whereNot({ status: 'deactivated' }).orderBy('created_at');
-}
+export const listPublishedSigningKeys = async (scope: Scope): Promise<SigningKeyRow[]> =>
+  table<SigningKeyRow>(scope, 'signing_keys').whereNot({ status: 'deactivated' }).orderBy('created_at');
 
 /** Stores a key. The unique indexes refuse a second primary or a second next key of one algorithm. */
-export async function insertSigningKey(scope: Scope, row: Partial<SigningKeyRow>): Promise<SigningKeyRow> {
-  return insert<SigningKeyRow>(scope, 'signing_keys', row);
-}
+export const insertSigningKey = async (scope: Scope, row: Partial<SigningKeyRow>): Promise<SigningKeyRow> =>
+  insert<SigningKeyRow>(scope, 'signing_keys', row);
 
-export async function updateSigningKey(scope: Scope, kid: string, changes: Partial<SigningKeyRow>): Promise<SigningKeyRow | null> {
-  return update<SigningKeyRow>(scope, 'signing_keys', { kid }, changes);
-}
+export const updateSigningKey = async (scope: Scope, kid: string, changes: Partial<SigningKeyRow>): Promise<SigningKeyRow | null> =>
+  update<SigningKeyRow>(scope, 'signing_keys', { kid }, changes);
 
 /** The algorithm's key of the status, held until the transaction ends. */
 export async function lockSigningKey(scope: Scope, status: 'primary' | 'next', algorithm: SigningAlgorithm): Promise<SigningKeyRow | null> {

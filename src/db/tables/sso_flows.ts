@@ -18,15 +18,9 @@ export async function insertSsoFlow(scope: Scope, row: Omit<SsoFlowRow, 'environ
 
 /** Spends the state: the flow of this state and this browser, once, and only until it expires. */
 export async function redeemSsoFlow(scope: Scope, state_digest: Buffer, browser_digest: Buffer, now: Date): Promise<SsoFlowRow | null> {
-  const rows = await run<SsoFlowRow>(
-    scope,
-    {
-      name: 'sso_flows.redeem',
-      text: `delete from sso_flows
-             where environment_id = $1 and state_digest = $2 and browser_digest = $3 and expires_at > $4 returning *`,
-    },
-    [state_digest, browser_digest, now],
-  );
+  const text = `delete from sso_flows
+      where environment_id = $1 and state_digest = $2 and browser_digest = $3 and expires_at > $4 returning *`;
+  const rows = await run<SsoFlowRow>(scope, { name: 'sso_flows.redeem', text }, [state_digest, browser_digest, now]);
   return rows[0] ?? null;
 }
 
@@ -36,14 +30,8 @@ export async function answerSsoFlow(
   { state_digest, connection_id, answer_sealed }: Pick<SsoFlowRow, 'state_digest' | 'connection_id' | 'answer_sealed'>,
   now: Date,
 ): Promise<boolean> {
-  const rows = await run(
-    scope,
-    {
-      name: 'sso_flows.answer',
-      text: `update sso_flows set answer_sealed = coalesce(answer_sealed, $4)
-             where environment_id = $1 and state_digest = $2 and connection_id = $3 and expires_at > $5 returning 1`,
-    },
-    [state_digest, connection_id, answer_sealed, now],
-  );
+  const text = `update sso_flows set answer_sealed = coalesce(answer_sealed, $4)
+      where environment_id = $1 and state_digest = $2 and connection_id = $3 and expires_at > $5 returning 1`;
+  const rows = await run(scope, { name: 'sso_flows.answer', text }, [state_digest, connection_id, answer_sealed, now]);
   return rows.length > 0;
 }

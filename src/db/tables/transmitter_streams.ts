@@ -30,9 +30,8 @@ export function listKeptStreams(knex: Knex, after: string, limit: number): Promi
   return runSystem(knex, { name: 'transmitter_streams.kept', text }, [after, limit]);
 }
 
-export async function findTransmitterStream(scope: Scope, connection_id: string): Promise<TransmitterStreamRow | null> {
-  return (await table<TransmitterStreamRow>(scope, 'transmitter_streams').where({ connection_id }).first()) ?? null;
-}
+export const findTransmitterStream = async (scope: Scope, connection_id: string): Promise<TransmitterStreamRow | null> =>
+  (await table<TransmitterStreamRow>(scope, 'transmitter_streams').where({ connection_id }).first()) ?? null;
 
 export const insertTransmitterStream = (scope: Scope, row: Partial<TransmitterStreamRow>): Promise<TransmitterStreamRow> =>
   insert<TransmitterStreamRow>(scope, 'transmitter_streams', row);

@@ -37,14 +37,9 @@ export async function listUnusedClients(knex: Knex, at: { now: Date; unproven: D
 export async function deleteUnusedClient(scope: Scope, id: string, at: { now: Date; unproven: Date }): Promise<boolean> {
   scope.touched.add('clients');
   await run(scope, { name: 'clients.hold_unused', text: 'select 1 from clients where environment_id = $1 and id = $2 for update' }, [id]);
-  const rows = await run<{ id: string; origin: string }>(
-    scope,
-    {
-      name: 'clients.delete_unused',
-      text: `delete from clients c where c.environment_id = $1 and c.id = $2 and ${isUnverified} and ${unused('$3', '$4')} returning c.id, c.origin`,
-    },
-    [id, at.now, at.unproven],
-  );
+  const text = `delete from clients c
+    where c.environment_id = $1 and c.id = $2 and ${isUnverified} and ${unused('$3', '$4')} returning c.id, c.origin`;
+  const rows = await run<{ id: string; origin: string }>(scope, { name: 'clients.delete_unused', text }, [id, at.now, at.unproven]);
   // Nobody has decided about it: what comes by its metadata document may come again.
   for (const { origin } of rows) if (origin !== 'metadata_document') await noteDeletedName(scope, 'client', id, at.now);
   return rows.length === 1;
@@ -52,13 +47,7 @@ export async function deleteUnusedClient(scope: Scope, id: string, at: { now: Da
 
 /** How many clients of the environment came by themselves, counted up to `most`. */
 export async function countSelfRegisteredClients(scope: Scope, most: number): Promise<number> {
-  const rows = await run<{ count: number }>(
-    scope,
-    {
-      name: 'clients.count_arrived',
-      text: `select count(*)::int as count from (select 1 from clients where environment_id = $1 and origin = 'registration' limit $2) as found`,
-    },
-    [most],
-  );
+  const text = `select count(*)::int as count from (select 1 from clients where environment_id = $1 and origin = 'registration' limit $2) as found`;
+  const rows = await run<{ count: number }>(scope, { name: 'clients.count_arrived', text }, [most]);
   return rows[0]?.count ?? 0;
 }

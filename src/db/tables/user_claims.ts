@@ -52,14 +52,10 @@ export const userOfJson = (json: UserClaimsJson | null): UserWithRoles | null =>
 
 /** The user as every claim shows it, or null; with an organization by the roles that the membership has there. */
 export async function findUserClaims(scope: Scope, user_id: string, organization_id: string | null): Promise<UserWithRoles | null> {
-  const rows = await run<{ user_claims: UserClaimsJson }>(
-    scope,
-    {
-      name: 'user_claims.find',
-      short: 'look_up',
-      text: `select ${userClaimsSql('$3::uuid')} as user_claims from users u where u.environment_id = $1 and u.id = $2`,
-    },
-    [user_id, organization_id],
-  );
+  const text = `select ${userClaimsSql('$3::uuid')} as user_claims from users u where u.environment_id = $1 and u.id = $2`;
+  const rows = await run<{ user_claims: UserClaimsJson }>(scope, { name: 'user_claims.find', short: 'look_up', text }, [
+    user_id,
+    organization_id,
+  ]);
   return userOfJson(rows[0]?.user_claims ?? null);
 }

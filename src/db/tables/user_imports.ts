@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
-import { holdLock, insert, insertMissing, remove, run, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { holdLock, insertMissing, remove, run, table, update, type Scope } from '../scope.js';
 import { servedSql } from '../served.js';
 import { runSystem } from '../system.js';
 
@@ -18,35 +19,31 @@ export type ImportCounts = {
   failed_count: number;
 };
 
-export type UserImportRow = ImportCounts & {
-  environment_id: string;
-  id: string;
-  mode: (typeof importModes)[number];
-  dry_run: boolean;
-  emit_events: boolean;
-  /** Whether what rows say in `email_verified` counts. */
-  addresses_proven: boolean;
-  hash_key_id: string | null;
-  source_url: string | null;
-  status: ImportStatus;
-  is_compressed: boolean;
-  received_bytes: number;
-  total_bytes: number | null;
-  read_bytes: number;
-  line_count: number;
-  error: string | null;
-  actor_kind: 'user' | 'client';
-  actor_id: string | null;
-  actor_display: string;
-  actor_permissions: string[];
-  acts_in_full: boolean;
-  lease_id: string | null;
-  leased_until: Date | null;
-  finished_at: Date | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
-};
+export type UserImportRow = RecordRow &
+  ImportCounts & {
+    mode: (typeof importModes)[number];
+    dry_run: boolean;
+    emit_events: boolean;
+    /** Whether what rows say in `email_verified` counts. */
+    addresses_proven: boolean;
+    hash_key_id: string | null;
+    source_url: string | null;
+    status: ImportStatus;
+    is_compressed: boolean;
+    received_bytes: number;
+    total_bytes: number | null;
+    read_bytes: number;
+    line_count: number;
+    error: string | null;
+    actor_kind: 'user' | 'client';
+    actor_id: string | null;
+    actor_display: string;
+    actor_permissions: string[];
+    acts_in_full: boolean;
+    lease_id: string | null;
+    leased_until: Date | null;
+    finished_at: Date | null;
+  };
 
 /** What a row of the file was refused for. */
 export type ImportErrorRow = {
@@ -74,15 +71,7 @@ export async function countUnfinishedImports(scope: Scope): Promise<number> {
   return Number((row as unknown as { count: string } | undefined)?.count ?? 0);
 }
 
-export const insertUserImport = (scope: Scope, row: Partial<UserImportRow>): Promise<UserImportRow> =>
-  insert<UserImportRow>(scope, 'user_imports', row);
-
-export async function findUserImport(scope: Scope, id: string): Promise<UserImportRow | null> {
-  return (await table<UserImportRow>(scope, 'user_imports').where({ id }).first()) ?? null;
-}
-
-export const updateUserImport = (scope: Scope, id: string, changes: Partial<UserImportRow>): Promise<UserImportRow | null> =>
-  update<UserImportRow>(scope, 'user_imports', { id }, changes);
+export const { find: findUserImport, insert: insertUserImport, update: updateUserImport } = rowFunctions<UserImportRow>('user_imports');
 
 /** Tells the processes that an import waits, once the transaction is committed. */
 export async function wakeImports(scope: Scope): Promise<void> {

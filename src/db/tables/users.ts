@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
-import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { remove, run, table, update, type Scope } from '../scope.js';
 import { servedSql } from '../served.js';
 import { named } from '../../lib/named.js';
 import type { AuthenticatorKind } from './authenticators.js';
@@ -15,9 +16,7 @@ export type UserAddress = {
 };
 
 /** A row of `users`. `email_key` is the case-folded address: unique, and what sign-in looks for. */
-export type UserRow = {
-  environment_id: string;
-  id: string;
+export type UserRow = RecordRow & {
   email: string;
   email_key: string;
   email_verified: boolean;
@@ -65,9 +64,6 @@ export type UserRow = {
   factor_required_since: Date | null;
   /** When the account is deleted, as its person asked; null: it stays. */
   deletion_due_at: Date | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
 /** What is written of a user who exists. `email_verified` turns true by {@link setEmailVerified} alone. */
@@ -86,14 +82,7 @@ export async function findUserByEmailKey(scope: Scope, email_key: string): Promi
   return rows[0] ?? null;
 }
 
-/** The user of the id, held until the transaction ends; null when there is none. */
-export async function lockUser(scope: Scope, id: string): Promise<UserRow | null> {
-  return (await table<UserRow>(scope, 'users').where({ id }).forUpdate().first()) ?? null;
-}
-
-export async function insertUser(scope: Scope, row: Partial<UserRow>): Promise<UserRow> {
-  return insert<UserRow>(scope, 'users', row);
-}
+export const { lock: lockUser, insert: insertUser } = rowFunctions<UserRow>('users');
 
 /** Stores a user unless its address has one already (then null): the index decides, so that two at once make one account. */
 export async function insertUserIfNew(scope: Scope, row: Partial<UserRow>): Promise<UserRow | null> {
@@ -143,9 +132,8 @@ export async function updateUser(scope: Scope, id: string, changes: UserChanges)
 }
 
 /** Changes a user whose address is proven from now on. For the operation alone that clears the account (`src/domain/users/address-proof.ts`). */
-export async function setEmailVerified(scope: Scope, id: string, changes: UserChanges): Promise<UserRow | null> {
-  return update<UserRow>(scope, 'users', { id }, { ...withPhoneProof(scope, changes), email_verified: true });
-}
+export const setEmailVerified = async (scope: Scope, id: string, changes: UserChanges): Promise<UserRow | null> =>
+  update<UserRow>(scope, 'users', { id }, { ...withPhoneProof(scope, changes), email_verified: true });
 
 /** Another phone number is unproven, unless the same write says otherwise. */
 function withPhoneProof(scope: Scope, changes: UserChanges): UserChanges {
@@ -160,9 +148,8 @@ function withPhoneProof(scope: Scope, changes: UserChanges): UserChanges {
  * Replaces a password that is still the one that was proven, and returns the user; null when it has been changed meanwhile. Hashing takes
  * time, and a reset that ends in that time must not be undone.
  */
-export async function replacePassword(scope: Scope, id: string, proven_hash: string, changes: UserChanges): Promise<UserRow | null> {
-  return update<UserRow>(scope, 'users', { id, password_hash: proven_hash }, changes);
-}
+export const replacePassword = async (scope: Scope, id: string, proven_hash: string, changes: UserChanges): Promise<UserRow | null> =>
+  update<UserRow>(scope, 'users', { id, password_hash: proven_hash }, changes);
 
 /** Stores the first password of a user whose old system has found it right; null when there is one by now. */
 export async function adoptPassword(scope: Scope, id: string, password_hash: string, at: Date): Promise<UserRow | null> {
@@ -218,13 +205,6 @@ export async function listDueDeletions(knex: Knex, now: Date, limit: number): Pr
     .limit(limit);
 }
 
-/** Deletes a user with its codes and tokens, which have no foreign key, and (by cascade) all other rows of the user. */
-export async function deleteUser(scope: Scope, id: string): Promise<boolean> {
-  for (const name of ['authorization_codes', 'device_codes', 'access_tokens', 'refresh_tokens'])
-    await remove<{ user_id: string }>(scope, name, { user_id: id });
-  return (await remove<UserRow>(scope, 'users', { id })) > 0;
-}
-
 /**
  * What a sign-in rests on: whether the address was proven when the proofs were judged, and the password's hash, null without one. `guest`: on the word of an
  * organization alone, which takes back no wrong password.
@@ -241,18 +221,19 @@ export async function recordLogin(
   { id, email_verified, proven_hash, guest = false }: LoginBasis,
   at: Date,
 ): Promise<UserRow | null> {
-  const rows = await run<UserRow>(
-    scope,
-    {
-      name: 'users.record_login',
-      text: `update users set last_login_at = $3, login_count = login_count + 1,
-               failed_login_count = case when $6 then failed_login_count else 0 end,
-               locked_until = case when locked_until > $3 then locked_until end
-             where environment_id = $1 and id = $2 and status = 'active'
-               and ($4::text is null or password_hash = $4) and ($5 or not email_verified)
-             returning *`,
-    },
-    [id, at, proven_hash, email_verified, guest],
-  );
+  const text = `update users set last_login_at = $3, login_count = login_count + 1,
+        failed_login_count = case when $6 then failed_login_count else 0 end,
+        locked_until = case when locked_until > $3 then locked_until end
+      where environment_id = $1 and id = $2 and status = 'active'
+        and ($4::text is null or password_hash = $4) and ($5 or not email_verified)
+      returning *`;
+  const rows = await run<UserRow>(scope, { name: 'users.record_login', text }, [id, at, proven_hash, email_verified, guest]);
   return rows[0] ?? null;
+}
+
+/** Deletes a user with its codes and tokens, which have no foreign key, and (by cascade) all other rows of the user. */
+export async function deleteUser(scope: Scope, id: string): Promise<boolean> {
+  for (const name of ['authorization_codes', 'device_codes', 'access_tokens', 'refresh_tokens'])
+    await remove<{ user_id: string }>(scope, name, { user_id: id });
+  return (await remove<UserRow>(scope, 'users', { id })) > 0;
 }

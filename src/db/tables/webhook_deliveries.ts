@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { rowFunctions, type RecordRow } from '../records.js';
 import { insert, run, table, type Scope, type Statement } from '../scope.js';
 
 export const deliveryStatuses = ['pending', 'retrying', 'succeeded', 'failed'] as const;
@@ -26,9 +27,7 @@ export type DeliveryTrigger = (typeof deliveryTriggers)[number];
 export type FailureReason = (typeof failureReasons)[number];
 
 /** A row of `webhook_deliveries`. `payload` is the text that is sent. */
-export type WebhookDeliveryRow = {
-  environment_id: string;
-  id: string;
+export type WebhookDeliveryRow = RecordRow & {
   webhook_id: string;
   event_id: string;
   event_type: string;
@@ -42,9 +41,6 @@ export type WebhookDeliveryRow = {
   next_attempt_at: Date | null;
   last_response_status: number | null;
   completed_at: Date | null;
-  created_at: Date;
-  updated_at: Date;
-  version: number;
 };
 
 /** A row of `webhook_delivery_attempts`: one POST and what came of it. `response_body` is null when there was no answer. */
@@ -78,9 +74,7 @@ export const isWaitingSql = (d: string): string =>
   `(${d}.environment_id, ${d}.webhook_id, ${d}.next_attempt_at, ${d}.id) in
      (select q.environment_id, q.webhook_id, q.next_attempt_at, q.delivery_id from webhook_queue q)`;
 
-export async function findDelivery(scope: Scope, id: string): Promise<WebhookDeliveryRow | null> {
-  return (await table<WebhookDeliveryRow>(scope, 'webhook_deliveries').where({ id }).first()) ?? null;
-}
+export const { find: findDelivery } = rowFunctions<WebhookDeliveryRow>('webhook_deliveries');
 
 /** Stores a delivery that is due at once, by the database's clock, and wakes the outbox at commit. */
 export async function insertDelivery(
@@ -169,32 +163,30 @@ export async function countRedeliveries(
   since: readonly Date[],
   limit: number,
 ): Promise<{ failed: number; retrying: number }[]> {
-  return run<{ failed: number; retrying: number }>(
-    scope,
-    {
-      name: 'webhook_deliveries.count_redeliveries',
-      text: `with period as (select min(since) as since from unnest($3::timestamptz[]) as since),
-             failed as materialized (
-               select d.event_id, max(d.created_at) as created_at
-               from (select t.delivery_id from troubled_deliveries t
-                     where t.environment_id = $1 and t.webhook_id = $2 and t.created_at >= (select since from period)
-                     order by t.created_at desc limit $4 + 1) t
-               join webhook_deliveries d on d.environment_id = $1 and d.id = t.delivery_id
-               where d.status = 'failed' and not exists (
-                 select from webhook_deliveries o
-                 where o.environment_id = $1 and o.event_id = d.event_id and o.webhook_id = $2 and o.status <> 'failed')
-               group by d.event_id),
-             retrying as materialized (
-               select d.created_at from webhook_queue q join webhook_deliveries d on d.environment_id = q.environment_id and d.id = q.delivery_id
-               where q.environment_id = $1 and q.webhook_id = $2 and q.next_attempt_at > now()
-                 and d.status = 'retrying' and d.created_at >= (select since from period)
-               limit $4 + 1)
-             select (select count(*)::int from failed where created_at >= p.since) as failed,
-               (select count(*)::int from retrying where created_at >= p.since) as retrying
-             from unnest($3::timestamptz[]) with ordinality as p (since, i) order by p.i`,
-    },
-    [webhook_id, [...since], limit],
-  );
+  const text = `with period as (select min(since) as since from unnest($3::timestamptz[]) as since),
+      failed as materialized (
+        select d.event_id, max(d.created_at) as created_at
+        from (select t.delivery_id from troubled_deliveries t
+              where t.environment_id = $1 and t.webhook_id = $2 and t.created_at >= (select since from period)
+              order by t.created_at desc limit $4 + 1) t
+        join webhook_deliveries d on d.environment_id = $1 and d.id = t.delivery_id
+        where d.status = 'failed' and not exists (
+          select from webhook_deliveries o
+          where o.environment_id = $1 and o.event_id = d.event_id and o.webhook_id = $2 and o.status <> 'failed')
+        group by d.event_id),
+      retrying as materialized (
+        select d.created_at from webhook_queue q join webhook_deliveries d on d.environment_id = q.environment_id and d.id = q.delivery_id
+        where q.environment_id = $1 and q.webhook_id = $2 and q.next_attempt_at > now()
+          and d.status = 'retrying' and d.created_at >= (select since from period)
+        limit $4 + 1)
+      select (select count(*)::int from failed where created_at >= p.since) as failed,
+        (select count(*)::int from retrying where created_at >= p.since) as retrying
+      from unnest($3::timestamptz[]) with ordinality as p (since, i) order by p.i`;
+  return run<{ failed: number; retrying: number }>(scope, { name: 'webhook_deliveries.count_redeliveries', text }, [
+    webhook_id,
+    [...since],
+    limit,
+  ]);
 }
 
 /** What ends a delivery whose webhook was disabled, as the changes of an UPDATE; `at` is the parameter with the time. */
@@ -204,19 +196,13 @@ export const failedAsDisabledSql = (at: `$${number}`): string => `
 
 /** Fails pending deliveries of a disabled webhook (specification 7.4.3), up to `limit`; leased ones end with their attempt. @returns how many */
 export async function failPendingDeliveries(scope: Scope, webhook_id: string, at: Date, limit: number): Promise<number> {
-  const rows = await run<{ id: string }>(
-    scope,
-    {
-      name: 'webhook_deliveries.fail_pending',
-      text: `update webhook_deliveries d
-             set ${failedAsDisabledSql('$3')}
-             where d.environment_id = $1 and d.id = any (array(
-               select q.delivery_id from webhook_queue q
-               where q.environment_id = $1 and q.webhook_id = $2 and (q.leased_until is null or q.leased_until <= now())
-               limit $4 for update skip locked))
-             returning d.id`,
-    },
-    [webhook_id, at, limit],
-  );
+  const text = `update webhook_deliveries d
+      set ${failedAsDisabledSql('$3')}
+      where d.environment_id = $1 and d.id = any (array(
+        select q.delivery_id from webhook_queue q
+        where q.environment_id = $1 and q.webhook_id = $2 and (q.leased_until is null or q.leased_until <= now())
+        limit $4 for update skip locked))
+      returning d.id`;
+  const rows = await run<{ id: string }>(scope, { name: 'webhook_deliveries.fail_pending', text }, [webhook_id, at, limit]);
   return rows.length;
 }

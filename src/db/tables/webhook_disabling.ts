@@ -10,15 +10,14 @@ export async function disableWebhook(
   disabled_reason: DisabledReason,
   at: Date,
 ): Promise<boolean> {
-  const rows = await runSystem<{ id: string }>(
-    knex,
-    {
-      name: 'webhooks.disable',
-      text: `update webhooks set status = 'disabled', disabled_reason = $3, updated_at = $4, version = version + 1
-             where environment_id = $1 and id = $2 and status = 'enabled' returning id`,
-    },
-    [which.environment_id, which.webhook_id, disabled_reason, at],
-  );
+  const text = `update webhooks set status = 'disabled', disabled_reason = $3, updated_at = $4, version = version + 1
+      where environment_id = $1 and id = $2 and status = 'enabled' returning id`;
+  const rows = await runSystem<{ id: string }>(knex, { name: 'webhooks.disable', text }, [
+    which.environment_id,
+    which.webhook_id,
+    disabled_reason,
+    at,
+  ]);
   return rows.length > 0;
 }
 
@@ -33,20 +32,20 @@ export async function failEventDeliveries(
   at: Date,
   limit: number,
 ): Promise<number> {
-  const rows = await runSystem<{ id: string }>(
-    knex,
-    {
-      name: 'webhook_deliveries.fail_events',
-      text: `update webhook_deliveries d
-             set ${failedAsDisabledSql('$4')}
-             where d.environment_id = $1 and d.id = any (array(
-               select q.delivery_id from webhook_queue q
-               where q.environment_id = $1 and q.webhook_id = $2 and q.by_event
-                 and (q.leased_until is null or q.leased_until <= now() or q.lease_id = $3)
-               limit $5 for update skip locked))
-             returning d.id`,
-    },
-    [which.environment_id, which.webhook_id, which.lease_id, at, limit],
-  );
+  const text = `update webhook_deliveries d
+      set ${failedAsDisabledSql('$4')}
+      where d.environment_id = $1 and d.id = any (array(
+        select q.delivery_id from webhook_queue q
+        where q.environment_id = $1 and q.webhook_id = $2 and q.by_event
+          and (q.leased_until is null or q.leased_until <= now() or q.lease_id = $3)
+        limit $5 for update skip locked))
+      returning d.id`;
+  const rows = await runSystem<{ id: string }>(knex, { name: 'webhook_deliveries.fail_events', text }, [
+    which.environment_id,
+    which.webhook_id,
+    which.lease_id,
+    at,
+    limit,
+  ]);
   return rows.length;
 }

@@ -34,14 +34,8 @@ const recentSeconds = 60;
  * transaction keeps alive. `full` says that there were `limit` rows: there may be more webhooks behind them.
  */
 export async function findRecentlyDue(knex: Knex, limit: number): Promise<{ due: DueWebhook[]; full: boolean }> {
-  const rows = await runSystem<DueWebhook & { seen: number }>(
-    knex,
-    {
-      name: 'webhook_queue.recently_due',
-      text: 'select * from recently_due_webhooks($1, $2)',
-    },
-    [limit, recentSeconds],
-  );
+  const text = 'select * from recently_due_webhooks($1, $2)';
+  const rows = await runSystem<DueWebhook & { seen: number }>(knex, { name: 'webhook_queue.recently_due', text }, [limit, recentSeconds]);
   return { due: rows, full: (rows[0]?.seen ?? 0) >= limit };
 }
 
@@ -54,39 +48,21 @@ export async function findWaiting(
   after: { environment_id: string; webhook_id: string },
   limit: number,
 ): Promise<(DueWebhook & { is_due: boolean })[]> {
-  return runSystem(
-    knex,
-    {
-      name: 'webhook_queue.waiting',
-      text: 'select * from waiting_webhooks($1, $2, $3)',
-    },
-    [after.environment_id, after.webhook_id, limit],
-  );
+  const text = 'select * from waiting_webhooks($1, $2, $3)';
+  return runSystem(knex, { name: 'webhook_queue.waiting', text }, [after.environment_id, after.webhook_id, limit]);
 }
 
 /** Milliseconds until something falls due (never negative), or null when nothing waits. Claimed deliveries don't count. */
 export async function millisecondsToNextDue(knex: Knex): Promise<number | null> {
-  const [row] = await runSystem<{ ms: number | null }>(
-    knex,
-    {
-      name: 'webhook_queue.next_due',
-      text: 'select extract(epoch from next_due_webhook_delivery() - now())::float8 * 1000 as ms',
-    },
-    [],
-  );
+  const text = 'select extract(epoch from next_due_webhook_delivery() - now())::float8 * 1000 as ms';
+  const [row] = await runSystem<{ ms: number | null }>(knex, { name: 'webhook_queue.next_due', text }, []);
   return row?.ms == null ? null : Math.max(0, row.ms);
 }
 
 /** Seconds for which the oldest unclaimed due delivery has waited; 0 when none waits. */
 export async function oldestDueSeconds(knex: Knex): Promise<number> {
-  const [row] = await runSystem<{ seconds: number | null }>(
-    knex,
-    {
-      name: 'webhook_queue.oldest_due',
-      text: 'select extract(epoch from now() - oldest_due_webhook_delivery())::float8 as seconds',
-    },
-    [],
-  );
+  const text = 'select extract(epoch from now() - oldest_due_webhook_delivery())::float8 as seconds';
+  const [row] = await runSystem<{ seconds: number | null }>(knex, { name: 'webhook_queue.oldest_due', text }, []);
   return row?.seconds ?? 0;
 }
 
@@ -99,21 +75,15 @@ export async function claimDeliveries(
   claims: readonly (DueWebhook & { limit: number })[],
   lease: { lease_id: string; leaseMs: number },
 ): Promise<ClaimedDelivery[]> {
-  const rows = await runSystem<ClaimRow>(
-    knex,
-    {
-      name: 'webhook_queue.claim',
-      text: 'select * from lease_due_deliveries($1::uuid[], $2::uuid[], $3::timestamptz[], $4::integer[], $5, $6)',
-    },
-    [
-      claims.map((one) => one.environment_id),
-      claims.map((one) => one.webhook_id),
-      claims.map((one) => one.due_at),
-      claims.map((one) => one.limit),
-      lease.lease_id,
-      lease.leaseMs,
-    ],
-  );
+  const text = 'select * from lease_due_deliveries($1::uuid[], $2::uuid[], $3::timestamptz[], $4::integer[], $5, $6)';
+  const rows = await runSystem<ClaimRow>(knex, { name: 'webhook_queue.claim', text }, [
+    claims.map((one) => one.environment_id),
+    claims.map((one) => one.webhook_id),
+    claims.map((one) => one.due_at),
+    claims.map((one) => one.limit),
+    lease.lease_id,
+    lease.leaseMs,
+  ]);
   return deliveriesOf(claims, rows).sort(
     (one, other) => one.next_attempt_at.getTime() - other.next_attempt_at.getTime() || (one.id < other.id ? -1 : 1),
   );
@@ -147,18 +117,16 @@ export type Held = { readonly environment_id: string; readonly id: string; reado
 
 /** Gives claimed deliveries back unsent and wakes the other replicas. */
 export async function releaseDeliveries(knex: Knex, held: readonly Held[]): Promise<void> {
-  await runSystem(
-    knex,
-    {
-      name: 'webhook_queue.release',
-      text: `with released as (
-               update webhook_queue q set lease_id = null, leased_until = null
-               from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as h (environment_id, id, lease_id)
-                 join webhook_deliveries d on d.environment_id = h.environment_id and d.id = h.id
-               where ${queueRowSql} and q.lease_id = h.lease_id
-               returning q.delivery_id)
-             select notify_after_commit('outbox', 'webhook') from (select count(*) from released) r (n) where n > 0`,
-    },
-    [held.map((one) => one.environment_id), held.map((one) => one.id), held.map((one) => one.lease_id)],
-  );
+  const text = `with released as (
+        update webhook_queue q set lease_id = null, leased_until = null
+        from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as h (environment_id, id, lease_id)
+          join webhook_deliveries d on d.environment_id = h.environment_id and d.id = h.id
+        where ${queueRowSql} and q.lease_id = h.lease_id
+        returning q.delivery_id)
+      select notify_after_commit('outbox', 'webhook') from (select count(*) from released) r (n) where n > 0`;
+  await runSystem(knex, { name: 'webhook_queue.release', text }, [
+    held.map((one) => one.environment_id),
+    held.map((one) => one.id),
+    held.map((one) => one.lease_id),
+  ]);
 }

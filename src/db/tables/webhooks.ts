@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
-import { insert, remove, run, table, update, type Scope } from '../scope.js';
+import { rowFunctions, type RecordRow } from '../records.js';
+import { run, table, update, type Scope } from '../scope.js';
 import { runSystem } from '../system.js';
 import type { FailureReason } from './webhook_deliveries.js';
 
@@ -9,9 +10,7 @@ const disabledReasons = ['receiver_gone', 'consecutive_failures'] as const;
 export type DisabledReason = (typeof disabledReasons)[number];
 
 /** A row of `webhooks`. Secrets are sealed; the previous one signs along until it expires (specification 7.3.4). */
-export type WebhookRow = {
-  environment_id: string;
-  id: string;
+export type WebhookRow = RecordRow & {
   name: string;
   url: string;
   description: string | null;
@@ -37,27 +36,22 @@ export type WebhookRow = {
   /** Of the last attempt. */
   last_response_status: number | null;
   last_failure_reason: FailureReason | null;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
 };
 
-export async function findWebhook(scope: Scope, id: string): Promise<WebhookRow | null> {
-  return (await table<WebhookRow>(scope, 'webhooks').where({ id }).first()) ?? null;
-}
+/** The deliveries of a webhook that is removed follow in the background. */
+export const {
+  find: findWebhook,
+  insert: insertWebhook,
+  update: changeWebhook,
+  remove: removeWebhook,
+} = rowFunctions<WebhookRow>('webhooks');
 
 /** How many enabled webhooks name the event type, or `*`, among theirs. */
 export async function countSubscriptions(scope: Scope): Promise<{ event_type: string; count: number }[]> {
-  return run<{ event_type: string; count: number }>(
-    scope,
-    {
-      name: 'webhooks.count_subscriptions',
-      text: `select event_type, count(*)::int as count
-             from webhooks w cross join lateral unnest(w.events) as event_type
-             where w.environment_id = $1 and w.status = 'enabled' group by event_type`,
-    },
-    [],
-  );
+  const text = `select event_type, count(*)::int as count
+      from webhooks w cross join lateral unnest(w.events) as event_type
+      where w.environment_id = $1 and w.status = 'enabled' group by event_type`;
+  return run<{ event_type: string; count: number }>(scope, { name: 'webhooks.count_subscriptions', text }, []);
 }
 
 /** The enabled webhooks with what they subscribe to. */
@@ -65,19 +59,6 @@ export async function listSubscriptions(scope: Scope): Promise<Pick<WebhookRow, 
   return table<WebhookRow>(scope, 'webhooks')
     .where({ status: 'enabled' } as never)
     .select('id', 'events') as unknown as Promise<Pick<WebhookRow, 'id' | 'events'>[]>;
-}
-
-export async function insertWebhook(scope: Scope, row: Partial<WebhookRow>): Promise<WebhookRow> {
-  return insert<WebhookRow>(scope, 'webhooks', row);
-}
-
-export async function changeWebhook(scope: Scope, id: string, changes: Partial<WebhookRow>): Promise<WebhookRow | null> {
-  return update<WebhookRow>(scope, 'webhooks', { id }, changes);
-}
-
-/** Deletes a webhook; its deliveries follow in the background. Returns whether there was one. */
-export async function removeWebhook(scope: Scope, id: string): Promise<boolean> {
-  return (await remove<WebhookRow>(scope, 'webhooks', { id })) > 0;
 }
 
 /** Replaces the secret and keeps the old one as the previous one, in one UPDATE, so that concurrent rotations each leave a consistent pair. */

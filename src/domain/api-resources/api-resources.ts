@@ -1,3 +1,4 @@
+import { newStamps } from '../../db/records.js';
 import {
   deleteApiResource,
   findApiResourceByCanonical,
@@ -13,7 +14,6 @@ import { removeResourceFromConsents } from '../../db/tables/consents.js';
 import { deleteDeviceCodes } from '../../db/tables/device_codes.js';
 import { deletePushedRequestsForResource } from '../../db/tables/pushed_requests.js';
 import { endRedeemedAt } from '../../db/tables/revocations.js';
-import { uuidv7 } from '../../lib/random.js';
 import { canonicalResource } from '../../lib/resource-identifier.js';
 import { namesakeProblems } from '../clients/names.js';
 import type { Context } from '../context.js';
@@ -86,9 +86,7 @@ export async function createApiResource(tx: Context, input: ApiResourceInput): P
       ...input,
       access_token_lifetime,
       tokens_not_before,
-      id: uuidv7(now.getTime()),
-      created_at: now,
-      updated_at: now,
+      ...newStamps(now),
     }),
   );
   if (isSignals) await insertSignalsPermissions(tx, made.id);
@@ -100,8 +98,7 @@ const insertSignalsPermissions = (tx: Context, api_resource_id: string) =>
   insertPermissions(
     tx.scope,
     Object.entries(signalsPermissions).map(([name, description]) => {
-      const now = tx.clock.now();
-      return { id: uuidv7(now.getTime()), api_resource_id, name, description, created_at: now, updated_at: now };
+      return { api_resource_id, name, description, ...newStamps(tx.clock.now()) };
     }),
   );
 

@@ -1,3 +1,4 @@
+import { newStamps } from '../../db/records.js';
 import type { ApiResourceRow } from '../../db/tables/api_resources.js';
 import {
   deleteDetailType,
@@ -8,7 +9,6 @@ import {
 import { currencies, maxTextLength, maxListLength, type DetailField } from '../../lib/authorization-details.js';
 import { sentenceProblem } from '../../lib/detail-sentence.js';
 import type { Language } from '../../lib/languages/languages.js';
-import { uuidv7 } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import { Refusal, refuseDuplicates, systemRecord, type Problem } from '../refusal.js';
 
@@ -54,8 +54,7 @@ export function detailTypeProblems({ fields, sentence }: DetailTypeInput): Probl
 /** Adds a type to an API resource. @throws {Refusal} 403, 409 */
 export async function createDetailType(tx: Context, input: DetailTypeInput, resource: ApiResourceRow): Promise<AuthorizationDetailTypeRow> {
   if (resource.is_system) throw systemRecord('The Management API takes no authorization details.');
-  const now = tx.clock.now();
-  const row = { ...input, api_resource_id: resource.id, id: uuidv7(now.getTime()), created_at: now, updated_at: now };
+  const row = { ...input, api_resource_id: resource.id, ...newStamps(tx.clock.now()) };
   return refuseDuplicates(duplicates, () => insertDetailType(tx.scope, row));
 }
 

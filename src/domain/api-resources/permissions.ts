@@ -1,3 +1,4 @@
+import { newStamps } from '../../db/records.js';
 import { findApiResource, removeDefaultScope, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import { isDeletedName, noteDeletedName, permissionName } from '../../db/tables/deleted_names.js';
 import { removeScopeFromCodes } from '../../db/tables/authorization_codes.js';
@@ -5,7 +6,6 @@ import { removeScopeFromClientGrants } from '../../db/tables/client_grants.js';
 import { removeScopeFromConsents } from '../../db/tables/consents.js';
 import { removeScopeFromDeviceCodes } from '../../db/tables/device_codes.js';
 import { deletePermission, insertPermission, updatePermission, type PermissionRow } from '../../db/tables/permissions.js';
-import { uuidv7 } from '../../lib/random.js';
 import { previousAttributes } from '../changes.js';
 import type { Context } from '../context.js';
 import { emit } from '../events/emit.js';
@@ -42,7 +42,7 @@ export async function createPermission(
   const now = tx.clock.now();
   const named = { api_resource_id: resource.id, name: input.name };
   const tokens_not_before = (await isDeletedName(tx.scope, 'permission', permissionName(named))) ? now : null;
-  const row = { ...input, ...named, tokens_not_before, id: uuidv7(now.getTime()), created_at: now, updated_at: now };
+  const row = { ...input, ...named, tokens_not_before, ...newStamps(now) };
   const permission = await refuseDuplicates(duplicates, () => insertPermission(tx.scope, row));
   await emit(tx, 'permission.created', permissionData(permission, resource.identifier));
   return permission;

@@ -1,3 +1,4 @@
+import { newStamps } from '../../db/records.js';
 import {
   deleteExternalServer,
   insertExternalServer,
@@ -6,7 +7,6 @@ import {
 } from '../../db/tables/external_servers.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { canonicalResource } from '../../lib/resource-identifier.js';
-import { uuidv7 } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import { ownOrigins } from '../environment.js';
 import { Refusal, refuseDuplicates, type Problem } from '../refusal.js';
@@ -60,8 +60,7 @@ const columnsOf = ({ sign_in_client }: SignIn): Partial<ExternalServerRow> =>
 /** @throws {Refusal} 409, 422 */
 export async function createExternalServer(tx: Context, input: ExternalServerInput, link: SignIn): Promise<ExternalServerRow> {
   await requireSigningAlgorithms(tx, { signing_alg: input.signing_alg });
-  const now = tx.clock.now();
-  const row = { ...input, ...columnsOf(link), id: uuidv7(now.getTime()), created_at: now, updated_at: now };
+  const row = { ...input, ...columnsOf(link), ...newStamps(tx.clock.now()) };
   return refuseDuplicates(duplicates, () => insertExternalServer(tx.scope, row));
 }
 

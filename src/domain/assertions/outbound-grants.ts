@@ -1,7 +1,7 @@
+import { newStamps } from '../../db/records.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import type { ExternalServerRow } from '../../db/tables/external_servers.js';
 import { deleteOutboundGrant, insertOutboundGrant, updateOutboundGrant, type OutboundGrantRow } from '../../db/tables/outbound_grants.js';
-import { uuidv7 } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import { Refusal, refuseIfAny, type Problem } from '../refusal.js';
 
@@ -52,15 +52,12 @@ export async function createOutboundGrant(
       detail: 'A public client gets no assertions: it can not prove who it is (RFC 8693 2.1).',
       relationship: 'client',
     });
-  const now = tx.clock.now();
   return insertOutboundGrant(tx.scope, {
     ...input,
     ...columnsOf(whom),
-    id: uuidv7(now.getTime()),
     client_id: client.id,
     external_server_id: external_server.id,
-    created_at: now,
-    updated_at: now,
+    ...newStamps(tx.clock.now()),
   });
 }
 

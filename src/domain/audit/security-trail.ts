@@ -32,9 +32,8 @@ export const serviceActor = { actor_kind: 'system', actor_id: null, display: 'Th
 type Recording = Pick<Deps, 'clock' | 'logger' | 'metrics'> & { readonly environment: { readonly id: string } };
 
 /** A UUID derived from the minute and the values: the same in every process, so that repetitions share a row. */
-export function idOfMinute(at: Date, ...alike: readonly (string | null | undefined)[]): string {
-  return uuidv7Of(minuteOf(at), digest(JSON.stringify(alike)));
-}
+export const idOfMinute = (at: Date, ...alike: readonly (string | null | undefined)[]): string =>
+  uuidv7Of(minuteOf(at), digest(JSON.stringify(alike)));
 
 /** The row of an event, for the statement that appends it itself; {@link logSecurityEvent} comes after. */
 export function securityEventRow(

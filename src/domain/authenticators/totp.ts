@@ -20,9 +20,8 @@ type Parameters = Pick<TotpRow, 'algorithm' | 'digits' | 'period'>;
 export const mintTotpSecret = (): string => new Secret({ buffer: new Uint8Array(randomBytes(secretLength)).buffer }).base32;
 
 /** The address that an authenticator app reads from the QR code (Key Uri Format). */
-export function otpauthUri(secret: string, { issuer, label, ...parameters }: Parameters & { issuer: string; label: string }): string {
-  return new TOTP({ issuer, label, secret, ...parameters }).toString();
-}
+export const otpauthUri = (secret: string, { issuer, label, ...parameters }: Parameters & { issuer: string; label: string }): string =>
+  new TOTP({ issuer, label, secret, ...parameters }).toString();
 
 /** The time step whose code was typed, one step either way; null when it is none of theirs. Spaces and dashes are no part of a code. */
 export function stepOfCode(secret: string, { algorithm, digits, period }: Parameters, typed: string, now: Date): number | null {

@@ -65,9 +65,8 @@ const everyClaim: Readonly<Record<string, Claim>> = Object.assign({}, ...Object.
 export const claimNames = Object.keys(everyClaim);
 
 /** The scopes that hold the claims; names that nobody knows are left out. */
-export function scopesOfClaims(names: readonly string[]): string[] {
-  return Object.keys(claimsByScope).filter((scope) => names.some((name) => Object.hasOwn(claimsByScope[scope] ?? {}, name)));
-}
+export const scopesOfClaims = (names: readonly string[]): string[] =>
+  Object.keys(claimsByScope).filter((scope) => names.some((name) => Object.hasOwn(claimsByScope[scope] ?? {}, name)));
 
 /** What of a part of the `claims` request (OIDC Core 5.5) is worth keeping: the names that are known here. How they were asked for changes nothing. */
 export const knownClaims = (requested: Record<string, unknown> | null): string[] =>

@@ -4,6 +4,4 @@ export const openidScopes = ['openid', 'profile', 'email', 'address', 'phone', '
 const known: ReadonlySet<string> = new Set(openidScopes);
 
 /** Whether the scope is one of OpenID Connect's, not a permission of an API resource. */
-export function isOpenidScope(scope: string): boolean {
-  return known.has(scope);
-}
+export const isOpenidScope = (scope: string): boolean => known.has(scope);

@@ -146,9 +146,8 @@ export async function exchangeableScopes(
 }
 
 /** The scopes without those of the resource that the client may not ask people for; scopes of OpenID Connect and others stay. */
-export function withoutUnaskable(resource: ApiResource, askable: readonly string[], scopes: readonly string[]): string[] {
-  return scopes.filter((scope) => askable.includes(scope) || isOpenidScope(scope) || !resource.permissions.includes(scope));
-}
+export const withoutUnaskable = (resource: ApiResource, askable: readonly string[], scopes: readonly string[]): string[] =>
+  scopes.filter((scope) => askable.includes(scope) || isOpenidScope(scope) || !resource.permissions.includes(scope));
 
 const emptyDigest = digest('');
 

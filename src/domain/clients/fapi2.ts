@@ -62,21 +62,19 @@ function keyProblems({ jwks }: Fapi2Settings): Problem[] {
  * Every setting of the client that the FAPI 2.0 Security Profile doesn't allow, each at its place. What else the profile asks for follows from these, or
  * from `profile` itself: how assertions and request objects are judged, which answers and API resources the client gets, and that its refresh tokens stay.
  */
-export function fapi2Problems(client: Fapi2Settings, policy: { readonly allowPrivateNetwork: boolean }): Problem[] {
-  return [
-    ...switches.filter(([, fits]) => !fits(client)).map(([name, , detail]) => unmet(name, detail)),
-    ...keyProblems(client),
-    ...responses
-      .filter((name) => client[name] === 'RS256')
-      .map((name) => unmet(name, 'nothing is signed with RS256: choose another algorithm.')),
-    ...client.redirect_uris.flatMap((uri, index) =>
-      isProtected(uri, policy) ? [] : [unmet(['redirect_uris', index], 'a redirect URI uses https.')],
-    ),
-    ...client.grant_types.flatMap((grant, index) =>
-      grants.includes(grant) ? [] : [unmet(['grant_types', index], `only ${grants.join(', ')} are for such a client.`)],
-    ),
-  ];
-}
+export const fapi2Problems = (client: Fapi2Settings, policy: { readonly allowPrivateNetwork: boolean }): Problem[] => [
+  ...switches.filter(([, fits]) => !fits(client)).map(([name, , detail]) => unmet(name, detail)),
+  ...keyProblems(client),
+  ...responses
+    .filter((name) => client[name] === 'RS256')
+    .map((name) => unmet(name, 'nothing is signed with RS256: choose another algorithm.')),
+  ...client.redirect_uris.flatMap((uri, index) =>
+    isProtected(uri, policy) ? [] : [unmet(['redirect_uris', index], 'a redirect URI uses https.')],
+  ),
+  ...client.grant_types.flatMap((grant, index) =>
+    grants.includes(grant) ? [] : [unmet(['grant_types', index], `only ${grants.join(', ')} are for such a client.`)],
+  ),
+];
 
 /** What the profile settles by itself, where the client that gets it says nothing else. */
 const settled = { require_pkce: true, require_pushed_authorization_requests: true, dpop_bound_access_tokens: true } as const;

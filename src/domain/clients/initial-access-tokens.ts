@@ -1,6 +1,7 @@
+import { newStamps } from '../../db/records.js';
 import { findInitialAccessToken, insertInitialAccessToken, type InitialAccessTokenRow } from '../../db/tables/registration_tokens.js';
 import { digest } from '../../lib/digest.js';
-import { randomToken, uuidv7 } from '../../lib/random.js';
+import { randomToken } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import { refuseIfAny } from '../refusal.js';
 
@@ -32,7 +33,6 @@ export async function createInitialAccessToken(
   refuseIfAny(life > 0 && life <= longestLifetimeMs ? [] : [{ status: 422, code: 'invalid_value', detail, attribute: 'expires_at' }]);
   const token = randomToken('it_');
   const row = await insertInitialAccessToken(tx.scope, {
-    id: uuidv7(now.getTime()),
     name: input.name,
     digest: digest(token),
     expires_at,
@@ -40,8 +40,7 @@ export async function createInitialAccessToken(
     grant_types: input.grant_types ?? [...openGrants],
     scopes: input.scopes ?? null,
     verified: input.verified ?? false,
-    created_at: now,
-    updated_at: now,
+    ...newStamps(now),
   });
   return { row, token };
 }

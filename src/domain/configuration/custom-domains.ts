@@ -1,3 +1,4 @@
+import { newStamps } from '../../db/records.js';
 import {
   clearPrimaryDomain,
   deleteCustomDomain,
@@ -10,7 +11,7 @@ import {
 import { OutboundError } from '../../platform/fetch/outbound-error.js';
 import { lockRpId, longestTokenLifetime, storeBaseUrlIssuerUntil } from '../../db/tables/environments.js';
 import { listHoldersOfAll } from '../../db/tables/reach.js';
-import { randomToken, uuidv7 } from '../../lib/random.js';
+import { randomToken } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import type { Context } from '../context.js';
 import { emit } from '../events/emit.js';
@@ -40,7 +41,7 @@ export async function createCustomDomain(tx: Context, input: { domain: string })
     throw new Refusal({ status: 422, code: 'own_domain', detail: 'This is an address of the service itself.', attribute: 'domain' });
   }
   const now = tx.clock.now();
-  const columns = { ...input, id: uuidv7(now.getTime()), verification_token: randomToken(''), created_at: now, updated_at: now };
+  const columns = { ...input, verification_token: randomToken(''), ...newStamps(now) };
   const row = await refuseDuplicates(duplicates, () => insertCustomDomain(tx.scope, columns));
   const { id, domain, status, is_primary } = row;
   await emit(tx, 'custom_domain.created', {

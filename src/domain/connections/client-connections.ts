@@ -23,9 +23,8 @@ export async function offeredConnections(ctx: Context, client_id: string | null)
 }
 
 /** The enabled connections of an organization, by display name: whoever signs in for it is offered them, whatever the client was given. */
-export async function connectionsOfOrganization(ctx: Context, organization_id: string): Promise<Connection[]> {
-  return (await enabledConnections(ctx)).filter((connection) => connection.organization_id === organization_id);
-}
+export const connectionsOfOrganization = async (ctx: Context, organization_id: string): Promise<Connection[]> =>
+  (await enabledConnections(ctx)).filter((connection) => connection.organization_id === organization_id);
 
 /** Home-realm discovery: the connection that the address's domain belongs to, an organization's or one that is offered, or null. */
 export async function connectionForEmail(ctx: Context, email: string, client_id: string | null): Promise<Connection | null> {

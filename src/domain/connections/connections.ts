@@ -16,33 +16,26 @@ export async function connectionOf(ctx: Context, id: string): Promise<Connection
 }
 
 /** The connections that people may use, by their display names. */
-export async function enabledConnections(ctx: Context): Promise<Connection[]> {
-  return (await remembered(ctx, 'connections', 'enabled', ({ scope }) => listEnabledConnections(scope))) ?? [];
-}
+export const enabledConnections = async (ctx: Context): Promise<Connection[]> =>
+  (await remembered(ctx, 'connections', 'enabled', ({ scope }) => listEnabledConnections(scope))) ?? [];
 
 /** Where a provider sends people back to: one address for all, but for SAML, whose responses are posted to the connection's own. */
-export function callbackUrl(environment: Pick<Environment, 'issuer'>, { id, strategy }: Pick<Connection, 'id' | 'strategy'>): string {
-  return strategy === 'saml' ? `${environment.issuer}/auth/sso/${id}/callback` : `${environment.issuer}/auth/sso/callback`;
-}
+export const callbackUrl = (environment: Pick<Environment, 'issuer'>, { id, strategy }: Pick<Connection, 'id' | 'strategy'>): string =>
+  strategy === 'saml' ? `${environment.issuer}/auth/sso/${id}/callback` : `${environment.issuer}/auth/sso/callback`;
 
 /** Who we are for the provider of a SAML connection, and where our metadata is. */
-export function samlEntityId(environment: Pick<Environment, 'issuer'>, { id }: Pick<Connection, 'id'>): string {
-  return `${environment.issuer}/auth/sso/${id}/metadata`;
-}
+export const samlEntityId = (environment: Pick<Environment, 'issuer'>, { id }: Pick<Connection, 'id'>): string =>
+  `${environment.issuer}/auth/sso/${id}/metadata`;
 
-export function connectionLoginUrl(environment: Pick<Environment, 'issuer'>, connection: Pick<Connection, 'id'>): string {
-  return `${environment.issuer}/auth/sso/${connection.id}`;
-}
+export const connectionLoginUrl = (environment: Pick<Environment, 'issuer'>, connection: Pick<Connection, 'id'>): string =>
+  `${environment.issuer}/auth/sso/${connection.id}`;
 
 /** The domain of an address in its ASCII form, lower case; null when it isn't one plain address. */
-export function domainOfEmail(email: string): string | null {
-  return normalizeEmail(email)?.email_key.split('@')[1] ?? null;
-}
+export const domainOfEmail = (email: string): string | null => normalizeEmail(email)?.email_key.split('@')[1] ?? null;
 
 /** Whether a list of domains names this one: whole names only, without regard to case or spelling (RFC 5890). */
-export function namesDomain(domains: readonly string[], domain: string): boolean {
-  return domains.some((one) => domainOfEmail(`x@${one.trim()}`) === domain);
-}
+export const namesDomain = (domains: readonly string[], domain: string): boolean =>
+  domains.some((one) => domainOfEmail(`x@${one.trim()}`) === domain);
 
 /** The connection that the address's domain belongs to, a required one first; or null. */
 export function connectionForAddress(connections: readonly Connection[], email: string): Connection | null {
@@ -151,10 +144,7 @@ export function providerSecret(ctx: Pick<Context, 'crypto'>, connection: Connect
 }
 
 /** Opens the token that signals are fetched with, or null when the connection has none. */
-export function signalsToken(ctx: Pick<Context, 'crypto'>, { id, signals_token_sealed: sealed }: Connection): string | null {
-  return sealed && ctx.crypto.sealer.open(sealed, providerSecretAad(id));
-}
+export const signalsToken = (ctx: Pick<Context, 'crypto'>, { id, signals_token_sealed: sealed }: Connection): string | null =>
+  sealed && ctx.crypto.sealer.open(sealed, providerSecretAad(id));
 
-export function providerSecretAad(connection_id: string): Aad {
-  return `connections/${connection_id}`;
-}
+export const providerSecretAad = (connection_id: string): Aad => `connections/${connection_id}`;

@@ -1,3 +1,4 @@
+import { newStamps } from '../../db/records.js';
 import {
   insertIdentity,
   listIdentitiesOfUser,
@@ -8,16 +9,14 @@ import {
 } from '../../db/tables/identities.js';
 import { hasDiscoverablePasskey } from '../../db/tables/authenticators.js';
 import { lockUser, type UserRow } from '../../db/tables/users.js';
-import { uuidv7 } from '../../lib/random.js';
 import { transaction, type Context } from '../context.js';
 import { queueMail } from '../mail/mail.js';
 import type { Origin } from '../origin.js';
 import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
 
 /** The accounts at providers that sign this user in, oldest first. */
-export async function listIdentities(ctx: Context, user_id: string): Promise<IdentityWithConnection[]> {
-  return listIdentitiesOfUser(ctx.scope, user_id);
-}
+export const listIdentities = async (ctx: Context, user_id: string): Promise<IdentityWithConnection[]> =>
+  listIdentitiesOfUser(ctx.scope, user_id);
 
 /** `last_way_in`: the user has no password, no other usable identity and no passkey that is found by itself, so nothing was changed. */
 export type UnlinkOutcome = 'unlinked' | 'not_found' | 'last_way_in';
@@ -69,8 +68,7 @@ export async function linkIdentity(
   account: ProviderAccount,
   last_login_at: Date | null = null,
 ): Promise<IdentityRow> {
-  const now = tx.clock.now();
-  return insertIdentity(tx.scope, { id: uuidv7(now.getTime()), user_id, ...account, last_login_at, created_at: now, updated_at: now });
+  return insertIdentity(tx.scope, { user_id, ...account, last_login_at, ...newStamps(tx.clock.now()) });
 }
 
 /** How an account is linked: the provider's name for the mail, and the sign-in that it is linked with, if it is one. */

@@ -228,9 +228,7 @@ export type StrategyName = keyof typeof connectionStrategies;
 
 export const strategyNames = Object.keys(connectionStrategies) as StrategyName[];
 
-export function strategyOf(name: StrategyName): StrategyDescription {
-  return connectionStrategies[name];
-}
+export const strategyOf = (name: StrategyName): StrategyDescription => connectionStrategies[name];
 
 /** The fields of which a connection of this strategy lacks at least one, by the alternative that comes closest; empty when it is complete. */
 export function missingFields(

@@ -140,14 +140,12 @@ type Attempt = { readonly email: string; readonly password: string; readonly bar
  * Checks an address and a password. A hash of outdated parameters is replaced. An address that signs in through one
  * connection alone (`required`) is nobody's here, whatever the password.
  */
-export async function provePassword(ctx: Context, email: string, password: string, by: Proving): Promise<PasswordVerdict> {
-  return prove(ctx, { email, password, barred: (await requiredConnectionFor(ctx, email)) !== null, by });
-}
+export const provePassword = async (ctx: Context, email: string, password: string, by: Proving): Promise<PasswordVerdict> =>
+  prove(ctx, { email, password, barred: (await requiredConnectionFor(ctx, email)) !== null, by });
 
 /** The same for somebody who has signed in at a provider and proves the local account beside that, once: `required` bars nobody from it. */
-export async function proveLocalAccount(ctx: Context, email: string, password: string, by: Proving): Promise<PasswordVerdict> {
-  return prove(ctx, { email, password, barred: false, by });
-}
+export const proveLocalAccount = async (ctx: Context, email: string, password: string, by: Proving): Promise<PasswordVerdict> =>
+  prove(ctx, { email, password, barred: false, by });
 
 /** An id that no user has, so that the refusal for an unknown address runs the same statement as that of a user. */
 const nobody = '00000000-0000-7000-8000-000000000000';

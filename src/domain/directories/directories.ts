@@ -1,9 +1,10 @@
+import { newStamps } from '../../db/records.js';
 import {
   deleteDirectory, findDirectoryByToken, insertDirectory, noteDirectoryUse, rotateDirectoryToken, updateDirectory, type DirectoryRow,
 } from '../../db/tables/directories.js'; // prettier-ignore
 import type { OrganizationRow } from '../../db/tables/organizations.js';
 import { digest } from '../../lib/digest.js';
-import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
+import { isUuid, randomToken } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import type { Context } from '../context.js';
 import type { Origin } from '../origin.js';
@@ -52,9 +53,8 @@ export async function createDirectory(
   input: { readonly status?: Directory['status'] },
   organization: Pick<OrganizationRow, 'id'>,
 ): Promise<DirectoryWithToken> {
-  const now = tx.clock.now();
   const { token, ...secret } = mintToken();
-  const stamps = { id: uuidv7(now.getTime()), created_at: now, updated_at: now };
+  const stamps = newStamps(tx.clock.now());
   const row = { ...input, ...secret, ...stamps, organization_id: organization.id };
   return { directory: await refuseDuplicates(duplicates, () => insertDirectory(tx.scope, row)), token };
 }

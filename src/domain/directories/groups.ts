@@ -1,8 +1,9 @@
+import { newStamps } from '../../db/records.js';
 import {
   addGroupRoles, changeGroupMembers, deleteGroup, insertGroup, listRoleIdsOfGroup, lockGroup, removeGroupRoles, updateGroup, type OrganizationGroupRow,
 } from '../../db/tables/organization_groups.js'; // prettier-ignore
 import type { RoleRow } from '../../db/tables/roles.js';
-import { isUuid, uuidv7 } from '../../lib/random.js';
+import { isUuid } from '../../lib/random.js';
 import { recordSecurityEvent } from '../audit/security-trail.js';
 import { linkDifferences, type LinkChange } from '../changes.js';
 import type { Context } from '../context.js';
@@ -54,13 +55,10 @@ async function changeMembers(tx: Context, group: OrganizationGroupRow, change: M
 /** Takes in a group that a directory tells of; it gives no role until an administrator says so. @throws {Refusal} 409, 422 */
 export async function createGroup(tx: Context, teller: Teller, input: GroupInput, members: readonly string[]): Promise<OrganizationGroup> {
   const { directory, organization } = teller;
-  const now = tx.clock.now();
   const stamps = {
-    id: uuidv7(now.getTime()),
     directory_id: directory.id,
     organization_id: organization.id,
-    created_at: now,
-    updated_at: now,
+    ...newStamps(tx.clock.now()),
   };
   const group = await refuseDuplicates(duplicates, () => insertGroup(tx.scope, { ...rowOf(input), ...stamps }));
   const { added } = members.length > 0 ? await changeMembers(tx, group, { replace: false, add: members, remove: [] }) : { added: 0 };

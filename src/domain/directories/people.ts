@@ -1,3 +1,4 @@
+import { newStamps } from '../../db/records.js';
 import type { DirectoryRow } from '../../db/tables/directories.js';
 import {
   deleteDirectoryUser, insertDirectoryUser, lockDirectoryUser, updateDirectoryUser, type DirectoryUserRow,
@@ -5,7 +6,6 @@ import {
 import type { OrganizationRow } from '../../db/tables/organizations.js';
 import { findUser, findUserByEmailKey, type UserRow } from '../../db/tables/users.js';
 import { own } from '../../lib/named.js';
-import { uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
 import type { Context } from '../context.js';
@@ -106,9 +106,8 @@ async function block(tx: Context, teller: Teller, user: UserRow): Promise<void> 
   if (user.status === 'active' && (await isManaged(tx, teller, user))) await blockUser(tx, teller.actor, user, 'directory');
 }
 
-async function join(tx: Context, { organization, actor }: Teller, user: UserRow) {
-  return (await findMembership(tx, organization.id, user.id)) ?? addMember(tx, actor, { organization, user, source: 'directory' });
-}
+const join = async (tx: Context, { organization, actor }: Teller, user: UserRow) =>
+  (await findMembership(tx, organization.id, user.id)) ?? addMember(tx, actor, { organization, user, source: 'directory' });
 
 /** Takes back what the directory itself has ended, and that alone: somebody whom an administrator blocked or suspended stays so. */
 async function letIn(tx: Context, teller: Teller, user: UserRow, suspended: boolean): Promise<void> {
@@ -145,8 +144,7 @@ async function record(
  */
 export async function provisionUser(tx: Context, teller: Teller, person: DirectoryPerson): Promise<DirectoryUser> {
   const user = await accountOf(tx, teller, person);
-  const now = tx.clock.now();
-  const stamps = { id: uuidv7(now.getTime()), directory_id: teller.directory.id, user_id: user.id, created_at: now, updated_at: now };
+  const stamps = { directory_id: teller.directory.id, user_id: user.id, ...newStamps(tx.clock.now()) };
   const row = await refuseDuplicates(duplicates, () => insertDirectoryUser(tx.scope, { ...rowOf(person), ...stamps }));
   if (person.active) await letIn(tx, teller, user, false);
   else await join(tx, teller, user);

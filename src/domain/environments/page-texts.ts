@@ -1,8 +1,8 @@
+import { newStamps } from '../../db/records.js';
 import { changePageText, countPageTexts, insertPageText, listPageTexts, type PageTextRow } from '../../db/tables/page_texts.js';
 import type { Language } from '../../lib/languages/languages.js';
 import type { OwnTexts } from '../../lib/languages/messages.js';
 import { createOwnTexts, isPageTextKey, textProblem } from '../../lib/languages/own-texts.js';
-import { uuidv7 } from '../../lib/random.js';
 import type { Context, Deps } from '../context.js';
 import { Refusal, refuseDuplicates, type Problem } from '../refusal.js';
 
@@ -18,8 +18,7 @@ const duplicates = {
 export async function createPageText(tx: Context, input: PageTextInput): Promise<PageTextRow> {
   if ((await countPageTexts(tx.scope)) >= maxTexts)
     throw new Refusal({ status: 409, code: 'too_many', detail: `An environment has at most ${maxTexts} page texts.` });
-  const now = tx.clock.now();
-  const row = { id: uuidv7(now.getTime()), ...input, created_at: now, updated_at: now };
+  const row = { ...input, ...newStamps(tx.clock.now()) };
   return refuseDuplicates(duplicates, () => insertPageText(tx.scope, row));
 }
 

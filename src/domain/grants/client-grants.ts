@@ -1,3 +1,4 @@
+import { newStamps } from '../../db/records.js';
 import { findApiResource, listKnownIdentifiers, type ApiResourceRow } from '../../db/tables/api_resources.js';
 import {
   deleteClientGrant,
@@ -9,7 +10,6 @@ import {
 } from '../../db/tables/client_grants.js';
 import { findClient, type ClientRow } from '../../db/tables/clients.js';
 import { listPermissionsOfResource } from '../../db/tables/permissions.js';
-import { uuidv7 } from '../../lib/random.js';
 import { isSelfRegistered } from '../clients/rules.js';
 import type { Context } from '../context.js';
 import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
@@ -91,16 +91,13 @@ export async function createClientGrant(
   }
   await checkScopes(tx, resource, scopes);
   await checkExchange(tx, { ...exchange, subject_type }, resource.is_system, client.token_endpoint_auth_method === 'none');
-  const now = tx.clock.now();
   const row = {
     ...exchange,
     scopes,
     subject_type,
-    id: uuidv7(now.getTime()),
     client_id: client.id,
     api_resource_id: resource.id,
-    created_at: now,
-    updated_at: now,
+    ...newStamps(tx.clock.now()),
   };
   return refuseDuplicates(duplicates, () => insertClientGrant(tx.scope, row));
 }

@@ -12,9 +12,8 @@ const severities = { info: 1, warning: 3, critical: 5 } as const;
 const operation: ForeignNames['ecs'] = { category: ['configuration'], type: ['change'] };
 
 /** The names for an event; one that only a newer release knows is information. */
-function namesOf(event: string): ForeignNames['ecs'] {
-  return isSecurityEvent(event) ? eventClasses[securityEvents[event].class].ecs : { category: ['iam'], type: ['info'] };
-}
+const namesOf = (event: string): ForeignNames['ecs'] =>
+  isSecurityEvent(event) ? eventClasses[securityEvents[event].class].ecs : { category: ['iam'], type: ['info'] };
 
 /** Who did it and, if it was somebody else, whom it is about. */
 function usersOf(actor_id: string | null, user_id: string | null) {
@@ -67,20 +66,18 @@ export function ecsRecord(source: AuditSource, row: AuditLogRow): Record<string,
 }
 
 /** An event of the feed in the Elastic Common Schema 8; its payload is text, lest an index refuse a line for its mapping. */
-export function ecsEvent({ environment_id, id, event_type, occurred_at, body }: EventRow): Record<string, unknown> {
-  return {
-    '@timestamp': occurred_at.toISOString(),
-    ecs: { version },
-    message: event_type,
-    event: {
-      id,
-      kind: 'event',
-      action: event_type,
-      category: ['iam'],
-      type: ['info'],
-      dataset: 'idp.events',
-      provider: 'identity-provider',
-    },
-    idp: { environment_id, payload: body },
-  };
-}
+export const ecsEvent = ({ environment_id, id, event_type, occurred_at, body }: EventRow): Record<string, unknown> => ({
+  '@timestamp': occurred_at.toISOString(),
+  ecs: { version },
+  message: event_type,
+  event: {
+    id,
+    kind: 'event',
+    action: event_type,
+    category: ['iam'],
+    type: ['info'],
+    dataset: 'idp.events',
+    provider: 'identity-provider',
+  },
+  idp: { environment_id, payload: body },
+});

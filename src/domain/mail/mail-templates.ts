@@ -1,3 +1,4 @@
+import { newStamps } from '../../db/records.js';
 import {
   changeMailTemplate,
   countMailTemplates,
@@ -5,7 +6,6 @@ import {
   insertMailTemplate,
   type MailTemplateRow,
 } from '../../db/tables/mail_templates.js';
-import { uuidv7 } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import { Refusal, refuseDuplicates } from '../refusal.js';
 import { builtInText } from './built-in.js';
@@ -29,8 +29,7 @@ export async function createMailTemplate(
 ): Promise<MailTemplateRow> {
   if ((await countMailTemplates(tx.scope)) >= maxTemplates)
     throw new Refusal({ status: 409, code: 'too_many', detail: `An environment has at most ${maxTemplates} mail templates.` });
-  const now = tx.clock.now();
-  const row = { id: uuidv7(now.getTime()), locale: null, html: null, ...input, created_at: now, updated_at: now };
+  const row = { locale: null, html: null, ...input, ...newStamps(tx.clock.now()) };
   return refuseDuplicates(duplicates, () => insertMailTemplate(tx.scope, row));
 }
 

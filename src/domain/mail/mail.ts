@@ -81,9 +81,8 @@ function rowOf(tx: Context, content: MailContent, { to, send_before, discarded }
 }
 
 /** The words of a queued mail. @throws {SealError} when it was sealed under another key */
-export function openMail(sealer: Sealer, row: Pick<MailRow, 'id' | 'sealed'>): MailContent {
-  return JSON.parse(sealer.open(row.sealed, aadOf(row.id))) as MailContent;
-}
+export const openMail = (sealer: Sealer, row: Pick<MailRow, 'id' | 'sealed'>): MailContent =>
+  JSON.parse(sealer.open(row.sealed, aadOf(row.id))) as MailContent;
 
 /** The same, but null for a mail whose content was emptied after sending, or is sealed with an unknown key. */
 function openReadable(sealer: Sealer, row: MailRow): MailContent | null {

@@ -24,9 +24,8 @@ const isWholeDocument = (html: string): boolean => wholeDocument.test(html);
 const rightToLeft: ReadonlySet<string> = new Set(['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']);
 
 /** A text of our own below both bodies: whose mail it is. */
-function footerOf({ name, support_email }: { name: string; support_email: string | null }): string {
-  return `\n${[plainWords(name), ...(support_email ? [support_email] : [])].join('\n')}\n`;
-}
+const footerOf = ({ name, support_email }: { name: string; support_email: string | null }): string =>
+  `\n${[plainWords(name), ...(support_email ? [support_email] : [])].join('\n')}\n`;
 
 /**
  * A mail as subject (one line, whatever the names hold), text and HTML. The only links that don't stand in the template are the `address` variables.

@@ -1,9 +1,9 @@
 import type { Scope } from '../../db/scope.js';
+import { newStamps } from '../../db/records.js';
 import { listAccountsOfUsers } from '../../db/tables/identities.js';
 import { listRoleNamesOfUsers } from '../../db/tables/roles.js';
 import { insertUserExport, noteExportTaken, type UserExportRow } from '../../db/tables/user_exports.js';
 import { listUsersAfter, type UserRow } from '../../db/tables/users.js';
-import { uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import { recordSecurityEvent } from '../audit/security-trail.js';
 import type { Context } from '../context.js';
@@ -19,7 +19,7 @@ const pageSize = 500;
 export async function createUserExport(tx: Context, { include_password_hashes = false }: UserExportInput): Promise<UserExportRow> {
   const now = tx.clock.now();
   const expires_at = new Date(now.getTime() + availableMs);
-  return insertUserExport(tx.scope, { id: uuidv7(now.getTime()), include_password_hashes, expires_at, created_at: now, updated_at: now });
+  return insertUserExport(tx.scope, { include_password_hashes, expires_at, ...newStamps(now) });
 }
 
 /** Notes that everybody's data are taken away. @throws {Refusal} 410 */

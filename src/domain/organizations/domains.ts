@@ -1,10 +1,11 @@
+import { newStamps } from '../../db/records.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import {
   deleteOrganizationDomain, insertOrganizationDomain, listVerifiedOrganizationDomains, updateOrganizationDomain, type OrganizationDomainRow,
 } from '../../db/tables/organization_domains.js'; // prettier-ignore
 import type { OrganizationRow } from '../../db/tables/organizations.js';
 import { companyDomainProblem, type CompanyDomainProblem } from '../../lib/company-domain.js';
-import { randomToken, uuidv7 } from '../../lib/random.js';
+import { randomToken } from '../../lib/random.js';
 import { domainOfEmail } from '../connections/connections.js';
 import { remembered, type Context } from '../context.js';
 import { isMissingFor, type RecordCheck } from '../environments/domain-record.js';
@@ -37,9 +38,8 @@ const problemTexts: Readonly<Record<CompanyDomainProblem, string>> = {
 /** Days for which the record of a verified domain may be missing. */
 export const missingDaysOfOrganization = 14;
 
-async function allVerified(ctx: Context): Promise<Verified> {
-  return (await remembered(ctx, 'organization_domains', 'verified', ({ scope }) => listVerifiedOrganizationDomains(scope))) ?? [];
-}
+const allVerified = async (ctx: Context): Promise<Verified> =>
+  (await remembered(ctx, 'organization_domains', 'verified', ({ scope }) => listVerifiedOrganizationDomains(scope))) ?? [];
 
 /**
  * The organization in whose verified domain the address lies, and which therefore manages its person, with the connection that people there are led to.
@@ -86,8 +86,7 @@ export async function addOrganizationDomain(
     throw new Refusal({ status: 422, code: 'own_domain', detail: 'This is an address of the service itself.', attribute: 'domain' });
   if (problem) throw new Refusal({ status: 422, code: 'invalid_domain', detail: problemTexts[problem], attribute: 'domain' });
   requireOwnConnection(organization.id, connection);
-  const now = tx.clock.now();
-  const stamps = { id: uuidv7(now.getTime()), verification_token: randomToken(''), created_at: now, updated_at: now };
+  const stamps = { verification_token: randomToken(''), ...newStamps(tx.clock.now()) };
   const links = { organization_id: organization.id, connection_id: connection?.id ?? null };
   return refuseDuplicates(duplicates, () => insertOrganizationDomain(tx.scope, { domain, ...links, ...stamps }));
 }

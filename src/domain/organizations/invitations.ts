@@ -1,3 +1,4 @@
+import { newStamps } from '../../db/records.js';
 import { addInvitationRoles, listRolesOfInvitation } from '../../db/tables/organization_invitation_roles.js';
 import {
   closeExpiredInvitation, findInvitationByDigest, insertInvitation, lockInvitation, spendInvitation, updateInvitation, type InvitationRow,
@@ -8,7 +9,7 @@ import { findUser, findUserByEmailKey, type UserRow } from '../../db/tables/user
 import { digest } from '../../lib/digest.js';
 import { normalizeEmail } from '../../lib/email-address.js';
 import { fullName } from '../../lib/languages/languages.js';
-import { randomToken, uuidv7 } from '../../lib/random.js';
+import { randomToken } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import { recordSecurityEvent } from '../audit/security-trail.js';
 import type { Context } from '../context.js';
@@ -123,7 +124,6 @@ export async function createInvitation(
   await closeExpiredInvitation(tx.scope, organization.id, address.email_key, now);
   const token = randomToken('in_');
   const columns = {
-    id: uuidv7(now.getTime()),
     organization_id: organization.id,
     ...address,
     token_digest: digest(token),
@@ -131,8 +131,7 @@ export async function createInvitation(
     ...(await inviterOf(tx, actor)),
     sent_at: now,
     expires_at: new Date(now.getTime() + expires_in * 1000),
-    created_at: now,
-    updated_at: now,
+    ...newStamps(now),
   };
   const row = await refuseDuplicates({ organization_invitations_open: alreadyInvited }, () => insertInvitation(tx.scope, columns));
   await addInvitationRoles(tx.scope, row.id, links.roles.map(({ id }) => id)); // prettier-ignore

@@ -1,3 +1,4 @@
+import { newStamps } from '../../db/records.js';
 import { forgetDirectorySuspension } from '../../db/tables/directory_users.js';
 import { listDefaultRolesOfOrganization } from '../../db/tables/organization_default_roles.js';
 import { addMembershipRoles, listRolesOfMembership, removeMembershipRoles } from '../../db/tables/organization_membership_roles.js';
@@ -9,7 +10,6 @@ import type { OrganizationRow } from '../../db/tables/organizations.js';
 import { forgetRemovedMember, noteRemovedMember, wasRemovedMember } from '../../db/tables/removed_members.js';
 import { findRoleByName, type RoleRow } from '../../db/tables/roles.js';
 import type { UserRow } from '../../db/tables/users.js';
-import { uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import { recordSecurityEvent } from '../audit/security-trail.js';
 import { linkDifferences, previousAttributes, type LinkChange } from '../changes.js';
@@ -80,13 +80,11 @@ export async function addMember(
   const given = roles ?? (await listDefaultRolesOfOrganization(tx.scope, organization.id));
   const now = tx.clock.now();
   const columns = {
-    id: uuidv7(now.getTime()),
     organization_id: organization.id,
     user_id: user.id,
     source,
     readmitted_at: (await forgetRemovedMember(tx.scope, organization.id, user.id)) ? now : null,
-    created_at: now,
-    updated_at: now,
+    ...newStamps(now),
   };
   const row = await refuseDuplicates(duplicates, () => insertMembership(tx.scope, columns));
   await addMembershipRoles(tx.scope, row.id, given.map(({ id }) => id)); // prettier-ignore

@@ -1,3 +1,4 @@
+import { newStamps } from '../../db/records.js';
 import {
   addDefaultRolesOfOrganization,
   listDefaultRolesOfOrganization,
@@ -8,7 +9,7 @@ import {
 } from '../../db/tables/organizations.js'; // prettier-ignore
 import { countActiveMembers } from '../../db/tables/organization_memberships.js';
 import type { RoleRow } from '../../db/tables/roles.js';
-import { isUuid, uuidv7 } from '../../lib/random.js';
+import { isUuid } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import { linkDifferences, previousAttributes, type LinkChange } from '../changes.js';
 import { remembered, type Context } from '../context.js';
@@ -72,8 +73,7 @@ export async function createOrganization(
   default_roles: readonly RoleRow[],
 ): Promise<OrganizationRow> {
   requireOrganizationRoles(default_roles, 'default_roles');
-  const now = tx.clock.now();
-  const stamps = { id: uuidv7(now.getTime()), created_at: now, updated_at: now };
+  const stamps = newStamps(tx.clock.now());
   const row = await refuseDuplicates(duplicates, () => insertOrganization(tx.scope, { ...columnsOf(input, null), ...stamps }));
   await addDefaultRolesOfOrganization(tx.scope, row.id, default_roles.map(({ id }) => id)); // prettier-ignore
   await emit(tx, 'organization.created', { ...organizationData(row), created_by: actorData(actor) });

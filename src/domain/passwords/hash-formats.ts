@@ -197,9 +197,8 @@ export const hashFormats: readonly HashFormat[] = [
 ];
 
 /** What a check of the hash costs and does, or why such a hash isn't taken. */
-export function readHash(text: string): ReadHash | HashRefusal {
-  return hashFormats.find(({ begins }) => begins.test(text))?.read(text) ?? 'unsupported_hash';
-}
+export const readHash = (text: string): ReadHash | HashRefusal =>
+  hashFormats.find(({ begins }) => begins.test(text))?.read(text) ?? 'unsupported_hash';
 
 /** The hash if it can be checked at a bearable cost. */
 export function readableHash(text: string): ReadHash | null {

@@ -194,9 +194,8 @@ export type PasswordOwner = {
 const fold = (text: string) => text.normalize('NFKC').toLowerCase();
 
 /** True when the password is little more than one of the words: what is left beside it would be too short by itself. */
-function madeOf(password: string, words: readonly string[], min_length: number): boolean {
-  return words.some((word) => [...word].length >= 3 && password.includes(word) && [...password.replaceAll(word, '')].length < min_length);
-}
+const madeOf = (password: string, words: readonly string[], min_length: number): boolean =>
+  words.some((word) => [...word].length >= 3 && password.includes(word) && [...password.replaceAll(word, '')].length < min_length);
 
 function emailWords(email: string): string[] {
   const whole = fold(email.trim());

@@ -10,9 +10,8 @@ export type AuthenticationClass = (typeof classes)[number];
 export const isClass = (value: unknown): value is AuthenticationClass => (classes as readonly unknown[]).includes(value);
 
 /** Whether a sign-in of the class does where the other is demanded; null demands nothing. */
-export function satisfies(reached: AuthenticationClass, demanded: AuthenticationClass | null): boolean {
-  return demanded === null || classes.indexOf(reached) >= classes.indexOf(demanded);
-}
+export const satisfies = (reached: AuthenticationClass, demanded: AuthenticationClass | null): boolean =>
+  demanded === null || classes.indexOf(reached) >= classes.indexOf(demanded);
 
 /** What a token says of a sign-in. */
 export type AuthenticationContext = {
@@ -105,9 +104,8 @@ export function statedFor(proofs: readonly SessionProof[], requested: readonly s
 }
 
 /** Whether the proofs reach the class; false for proofs that sign nobody in. */
-export function reaches(proofs: readonly SessionProof[], demanded: AuthenticationClass | null): boolean {
-  return proofs.some(firstStep) && satisfies(reachedBy(proofs).acr, demanded);
-}
+export const reaches = (proofs: readonly SessionProof[], demanded: AuthenticationClass | null): boolean =>
+  proofs.some(firstStep) && satisfies(reachedBy(proofs).acr, demanded);
 
 /** Whether a second step was taken, or need not be: a second factor was used, or a code by mail as the second step, or the browser is remembered. */
 export function isSecondStepDone(proofs: readonly SessionProof[]): boolean {

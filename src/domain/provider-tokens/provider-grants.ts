@@ -1,7 +1,7 @@
+import { newStamps } from '../../db/records.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { deleteProviderGrant, insertProviderGrant, updateProviderGrant, type ProviderGrantRow } from '../../db/tables/provider_grants.js';
-import { uuidv7 } from '../../lib/random.js';
 import type { Context } from '../context.js';
 import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
 
@@ -42,15 +42,12 @@ export async function createProviderGrant(
         ]),
   ];
   refuseIfAny(problems);
-  const now = tx.clock.now();
   const row = {
     ...input,
     scopes,
-    id: uuidv7(now.getTime()),
     client_id: client.id,
     connection_id: connection.id,
-    created_at: now,
-    updated_at: now,
+    ...newStamps(tx.clock.now()),
   };
   return refuseDuplicates(duplicates, () => insertProviderGrant(tx.scope, row));
 }

@@ -113,9 +113,8 @@ export async function reachOfFederatedCredential(
 }
 
 /** A trusted issuer: all that the clients reach whose credentials rest on it. */
-export async function reachOfTrustedIssuer(tx: Tx, { id }: Pick<TrustedIssuerRow, 'id'>): Promise<Reach> {
-  return reachOfClientIds(tx, await listCredentialsOfIssuer(tx.scope, id));
-}
+export const reachOfTrustedIssuer = async (tx: Tx, { id }: Pick<TrustedIssuerRow, 'id'>): Promise<Reach> =>
+  reachOfClientIds(tx, await listCredentialsOfIssuer(tx.scope, id));
 
 /** An API resource: the Management API itself is everything; any other all of its permissions, and those behind what its claim mappings say of people. */
 export async function reachOfApiResource(
@@ -220,9 +219,8 @@ export function permissionsToReadEvent(event_type: string): readonly string[] {
 }
 
 /** A webhook: the read permissions of all that it is told now, or was told and may be sent again. */
-export function reachOfWebhook(webhook: Pick<WebhookRow, 'events' | 'past_events'>): Reach {
-  return new Set([...webhook.events, ...webhook.past_events].flatMap(permissionsToReadEvent));
-}
+export const reachOfWebhook = (webhook: Pick<WebhookRow, 'events' | 'past_events'>): Reach =>
+  new Set([...webhook.events, ...webhook.past_events].flatMap(permissionsToReadEvent));
 
 /** A log stream: the read permissions of what it is sent. What waits of a source that it loses is dropped. */
 export const reachOfLogStream = ({ sources }: Pick<LogStreamRow, 'sources'>): Reach =>

@@ -104,9 +104,8 @@ export function requireReach(actor: Holder, change: ReachChange): Reach {
 }
 
 /** Whether the actor holds every permission of the Management API, so that nothing it does can raise anybody above it. */
-export function holdsEverything(actor: Pick<Actor, 'permissions'>): boolean {
-  return managementPermissions.every((permission) => actor.permissions.has(permission));
-}
+export const holdsEverything = (actor: Pick<Actor, 'permissions'>): boolean =>
+  managementPermissions.every((permission) => actor.permissions.has(permission));
 
 /**
  * Refuses what reaches everybody of the environment (its mails, its sign-ins) to whoever doesn't hold every Management permission.

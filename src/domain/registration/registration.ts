@@ -73,9 +73,8 @@ export async function startRegistration(ctx: Context, address: EmailAddress, ori
   });
 }
 
-export async function findRegistration(ctx: Context, id: string): Promise<PasscodeRow | null> {
-  return isUuid(id) ? findPasscode(ctx.scope, 'registration', id) : null;
-}
+export const findRegistration = async (ctx: Context, id: string): Promise<PasscodeRow | null> =>
+  isUuid(id) ? findPasscode(ctx.scope, 'registration', id) : null;
 
 /** The result of requesting another code; `retry_after` in seconds. */
 export type ResendVerdict =
@@ -152,9 +151,8 @@ export async function startInvitedRegistration(
 /** Whether the registration rests on an invitation, and is open where registration is switched off. */
 export const isInvited = ({ link_digest }: Pick<PasscodeRow, 'link_digest'>): boolean => link_digest !== null;
 
-export async function findProvenRegistration(ctx: Context, token: string): Promise<PasscodeRow | null> {
-  return /^[\w-]{43}$/.test(token) ? findByToken(ctx.scope, digest(token), ctx.clock.now()) : null;
-}
+export const findProvenRegistration = async (ctx: Context, token: string): Promise<PasscodeRow | null> =>
+  /^[\w-]{43}$/.test(token) ? findByToken(ctx.scope, digest(token), ctx.clock.now()) : null;
 
 export type RegistrationResult =
   | { readonly outcome: 'registered'; readonly user: UserRow }

@@ -1,9 +1,9 @@
+import { newStamps } from '../../db/records.js';
 import type { PermissionRow } from '../../db/tables/permissions.js';
 import {
   addRolePermissions, countRoleHolders, deleteRole, findRoleOfSpelling, insertRole, listPermissionIdsOfRole, listPermissionNamesOfRoles, removeRolePermissions, updateRole, type RoleRow,
 } from '../../db/tables/roles.js'; // prettier-ignore
 import { countMembershipsWithRole } from '../../db/tables/organization_membership_roles.js';
-import { uuidv7 } from '../../lib/random.js';
 import { linkDifferences, previousAttributes, type LinkChange } from '../changes.js';
 import type { Context } from '../context.js';
 import { emit } from '../events/emit.js';
@@ -49,10 +49,7 @@ async function refuseSameName(tx: Context, { name }: RoleInput, id: string | nul
 export async function createRole(tx: Context, input: RoleInput, permissions: readonly PermissionRow[]): Promise<RoleRow> {
   refuseDefaultOfOrganization(input);
   await refuseSameName(tx, input);
-  const now = tx.clock.now();
-  const role = await refuseDuplicates(duplicates, () =>
-    insertRole(tx.scope, { ...input, id: uuidv7(now.getTime()), created_at: now, updated_at: now }),
-  );
+  const role = await refuseDuplicates(duplicates, () => insertRole(tx.scope, { ...input, ...newStamps(tx.clock.now()) }));
   await addRolePermissions(tx.scope, role.id, permissions.map((permission) => permission.id)); // prettier-ignore
   await emit(tx, 'role.created', roleData(role, await listPermissionNamesOfRoles(tx.scope, [role.id])));
   return role;

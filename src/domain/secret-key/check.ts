@@ -19,9 +19,7 @@ async function unopenedPrimaryKeys({ db: { knex }, crypto: { sealer } }: CheckDe
 }
 
 /** Whether the signing key that the default environment signs with can be opened by this process. */
-export async function opensPrimaryKey(deps: CheckDeps): Promise<boolean> {
-  return (await unopenedPrimaryKeys(deps, true)).length === 0;
-}
+export const opensPrimaryKey = async (deps: CheckDeps): Promise<boolean> => (await unopenedPrimaryKeys(deps, true)).length === 0;
 
 /**
  * Refuses to start with a SECRET_KEY that isn't this database's: nothing could be signed, and what is sealed from now on would be lost to

@@ -19,9 +19,8 @@ export type SecretKeyStatus = {
 };
 
 /** From when nothing needs the key any more: what it made has run out. Null while values are sealed with it. */
-export function mayGoAt({ emptied_at, sealing_seen_at, created_at }: SecretKeyRow): Date | null {
-  return emptied_at && new Date((sealing_seen_at ?? created_at).getTime() + lastingMs);
-}
+export const mayGoAt = ({ emptied_at, sealing_seen_at, created_at }: SecretKeyRow): Date | null =>
+  emptied_at && new Date((sealing_seen_at ?? created_at).getTime() + lastingMs);
 
 /** All known keys: the sealing one first, then the earlier ones. */
 export async function secretKeyStatus({ db: { knex } }: Pick<Deps, 'db'>): Promise<SecretKeyStatus[]> {

@@ -86,24 +86,20 @@ export async function beginSignIn(tx: Context, user: UserRow, half: HalfSignIn):
 const shape = /^[\w-]{43}$/;
 
 /** The half sign-in of the cookie's value while it lasts, or null. */
-export async function findHalfSignIn(ctx: Context, token: string): Promise<SignInRow | null> {
-  return shape.test(token) ? findSignIn(ctx.scope, digest(token), signInAttempts, ctx.clock.now()) : null;
-}
+export const findHalfSignIn = async (ctx: Context, token: string): Promise<SignInRow | null> =>
+  shape.test(token) ? findSignIn(ctx.scope, digest(token), signInAttempts, ctx.clock.now()) : null;
 
 /** What a provider says of the sign-in there, as it was kept. */
-export function providerOf({ provider }: Pick<SignInRow, 'provider'>): ProviderSignIn | null {
-  return provider && { ...provider, auth_time: provider.auth_time === null ? null : new Date(provider.auth_time) };
-}
+export const providerOf = ({ provider }: Pick<SignInRow, 'provider'>): ProviderSignIn | null =>
+  provider && { ...provider, auth_time: provider.auth_time === null ? null : new Date(provider.auth_time) };
 
 /** The account at a provider that somebody comes from, or null. */
-export function providerAccountOf(ctx: Pick<Context, 'crypto'>, { id, linking_sealed }: SignInRow): ProviderLink | null {
-  return linking_sealed && (JSON.parse(ctx.crypto.sealer.open(linking_sealed, aadOf(id))) as ProviderLink);
-}
+export const providerAccountOf = (ctx: Pick<Context, 'crypto'>, { id, linking_sealed }: SignInRow): ProviderLink | null =>
+  linking_sealed && (JSON.parse(ctx.crypto.sealer.open(linking_sealed, aadOf(id))) as ProviderLink);
 
 /** Takes the half sign-in to complete it, in the transaction that makes the session: of two at once, one gets it. Null when it has ended. */
-export async function completeSignIn(tx: Context, { id }: Pick<SignInRow, 'id'>): Promise<SignInRow | null> {
-  return takeSignIn(tx.scope, id, tx.clock.now());
-}
+export const completeSignIn = async (tx: Context, { id }: Pick<SignInRow, 'id'>): Promise<SignInRow | null> =>
+  takeSignIn(tx.scope, id, tx.clock.now());
 
 /** Ends the half sign-in of this browser's cookie, at logout. */
 export async function endSignInOf(ctx: Context, token: string): Promise<void> {
@@ -111,6 +107,4 @@ export async function endSignInOf(ctx: Context, token: string): Promise<void> {
 }
 
 /** Ends all half sign-ins of a user: what they rest on has changed. */
-export async function endSignIns(tx: Context, user_id: string): Promise<number> {
-  return deleteSignIns(tx.scope, { user_id });
-}
+export const endSignIns = async (tx: Context, user_id: string): Promise<number> => deleteSignIns(tx.scope, { user_id });

@@ -35,6 +35,5 @@ export async function rememberedProof(ctx: Context, device: Device | null, user_
 }
 
 /** Forgets all browsers of the user, or the one of the id; returns how many there were. */
-export async function forgetDevices(tx: Context, user_id: string, id?: string): Promise<number> {
-  return deleteDevices(tx.scope, id === undefined ? { user_id } : { user_id, id });
-}
+export const forgetDevices = async (tx: Context, user_id: string, id?: string): Promise<number> =>
+  deleteDevices(tx.scope, id === undefined ? { user_id } : { user_id, id });

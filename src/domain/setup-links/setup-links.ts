@@ -1,3 +1,4 @@
+import { newStamps } from '../../db/records.js';
 import {
   findSetupLink,
   findSetupLinkByDigest,
@@ -8,7 +9,7 @@ import {
   type SetupPart,
 } from '../../db/tables/setup_links.js';
 import { digest, equalDigests } from '../../lib/digest.js';
-import { isUuid, randomToken, uuidv7 } from '../../lib/random.js';
+import { isUuid, randomToken } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import type { SetupTest } from '../connections/connections.js';
 import type { Context } from '../context.js';
@@ -55,7 +56,7 @@ export async function createSetupLink(
 ): Promise<{ readonly link: SetupLink; readonly url: string }> {
   const now = tx.clock.now();
   const token = randomToken('su_');
-  const stamps = { id: uuidv7(now.getTime()), created_at: now, updated_at: now };
+  const stamps = newStamps(now);
   const expires_at = new Date(now.getTime() + expires_in * 1000);
   const link = await insertSetupLink(tx.scope, {
     ...stamps,

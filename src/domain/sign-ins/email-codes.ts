@@ -143,9 +143,8 @@ export async function sendSecondStepCode(
   });
 }
 
-async function startSecond(tx: Context, { id, email, email_key }: UserRow, bound_digest: Buffer, lifetime: number): Promise<string> {
-  return (await startPasscode(tx, { email, email_key, purpose: 'second_step', user_id: id, usable: true, lifetime, bound_digest })).code;
-}
+const startSecond = async (tx: Context, { id, email, email_key }: UserRow, bound_digest: Buffer, lifetime: number): Promise<string> =>
+  (await startPasscode(tx, { email, email_key, purpose: 'second_step', user_id: id, usable: true, lifetime, bound_digest })).code;
 
 async function sendAnother(tx: Context, earlier: PasscodeRow, lifetime: number): Promise<string | null> {
   const now = tx.clock.now();

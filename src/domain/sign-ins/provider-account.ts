@@ -1,4 +1,5 @@
 import { Duplicate } from '../../db/connection/failures.js';
+import { newStamps } from '../../db/records.js';
 import { holdConnection } from '../../db/tables/connections.js';
 import { findIdentity, updateIdentity } from '../../db/tables/identities.js';
 import { listRoleNamesOfUser } from '../../db/tables/roles.js';
@@ -6,7 +7,6 @@ import { insertUser, updateUser, type UserChanges, type UserRow } from '../../db
 import { PageError } from '../../errors.js';
 import { message } from '../../lib/languages/messages.js';
 import { own } from '../../lib/named.js';
-import { uuidv7 } from '../../lib/random.js';
 import type { Connection } from '../connections/connections.js';
 import { linkIdentity, linkToAccount, proveIdentity, type ProviderAccount } from '../connections/identities.js';
 import { transaction, type Context } from '../context.js';
@@ -20,15 +20,13 @@ import { provenAddress } from '../users/address-proof.js';
 import { decide, linksByWord, type Decision, type Profile } from './provider-decision.js';
 
 /** The account as identities store it. */
-export function accountOf(connection: Connection, { subject, email, email_verified, attributes }: Profile): ProviderAccount {
-  return {
-    connection_id: connection.id,
-    generation: connection.generation,
-    subject,
-    email: email?.email ?? null,
-    claims: { ...attributes, ...(email && { email: email.email, email_verified }) },
-  };
-}
+export const accountOf = (connection: Connection, { subject, email, email_verified, attributes }: Profile): ProviderAccount => ({
+  connection_id: connection.id,
+  generation: connection.generation,
+  subject,
+  email: email?.email ?? null,
+  claims: { ...attributes, ...(email && { email: email.email, email_verified }) },
+});
 
 /** What of the profile differs from the user. Another phone number is one that nobody has proven. */
 function changesOf(user: UserRow, attributes: Readonly<Record<string, unknown>>): UserChanges {
@@ -109,14 +107,11 @@ export type ProviderPerson = {
  */
 async function register(tx: Context, { connection, profile, client_id }: ProviderPerson, proven: boolean) {
   if (!profile.email) throw new Error('a user needs an address');
-  const now = tx.clock.now();
   const user = await insertUser(tx.scope, {
     ...(connection.profile_sync === 'never' ? {} : profile.attributes),
-    id: uuidv7(now.getTime()),
     ...profile.email,
     email_verified: proven,
-    created_at: now,
-    updated_at: now,
+    ...newStamps(tx.clock.now()),
   });
   const roles = await giveDefaultRoles(tx, user.id, proven);
   const identity = await linkIdentity(tx, user.id, accountOf(connection, profile));

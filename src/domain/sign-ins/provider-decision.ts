@@ -52,9 +52,8 @@ const elsewhere = () => refuse('sso_domain_not_allowed', 'the address signs in t
 const blocked = () => refuse('account_blocked', 'the user is blocked');
 
 /** Whoever may set up connections must not thereby become somebody who may do more: such accounts are linked only with their own proof. */
-async function administers(ctx: Context, user: UserRow): Promise<boolean> {
-  return (await listPermissionNamesOfUser(ctx.scope, user.id, ctx.environment.management_audience)).length > 0;
-}
+const administers = async (ctx: Context, user: UserRow): Promise<boolean> =>
+  (await listPermissionNamesOfUser(ctx.scope, user.id, ctx.environment.management_audience)).length > 0;
 
 /** Whether the provider's word alone links its account to the user's (specification 8.3.2, 8.3.3). A link that waits for a second step asks again. */
 export async function linksByWord(ctx: Context, connection: Connection, user: UserRow, asserted: AssertedAddress): Promise<boolean> {

@@ -30,9 +30,7 @@ export type SignedIn = {
 const newcomerMs = 600_000;
 
 /** Whether the sign-in belongs to, or directly follows, the registration: no mail about a new device is sent. */
-function isFirst(user: UserRow, now: Date): boolean {
-  return user.login_count <= 1 && now.getTime() - user.created_at.getTime() < newcomerMs;
-}
+const isFirst = (user: UserRow, now: Date): boolean => user.login_count <= 1 && now.getTime() - user.created_at.getTime() < newcomerMs;
 
 /**
  * What a sign-in leaves behind in its own transaction: a row in the audit log, `login.succeeded`, and a mail when the browser is new to this account, unless the

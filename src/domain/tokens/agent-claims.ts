@@ -68,9 +68,8 @@ export function isUnexchanged(act: Readonly<Record<string, unknown>>, earlier_sc
 }
 
 /** The clients in an `act`, the last one first. */
-export function actorsIn(act: unknown): string[] {
-  return chainOf(act).flatMap(({ client_id }) => (typeof client_id === 'string' ? [client_id] : []));
-}
+export const actorsIn = (act: unknown): string[] =>
+  chainOf(act).flatMap(({ client_id }) => (typeof client_id === 'string' ? [client_id] : []));
 
 /** Under what `revocations` knows that a client no longer acts for a person: `acting_key` of the database. */
 export function actingKey(user_id: string, client_id: string): string {

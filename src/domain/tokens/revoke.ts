@@ -7,9 +7,8 @@ import { recordSecurityEvent } from '../audit/security-trail.js';
 const dayMs = 86_400_000;
 
 /** Until when a revoked grant must be remembered: nothing it issued lives longer. Client lifetimes are at most 400 days. */
-export function grantRevocationEnd(ctx: Pick<Context, 'clock' | 'environment'>): Date {
-  return new Date(ctx.clock.now().getTime() + Math.max(ctx.environment.refresh_token_lifetime * 1000, 400 * dayMs));
-}
+export const grantRevocationEnd = (ctx: Pick<Context, 'clock' | 'environment'>): Date =>
+  new Date(ctx.clock.now().getTime() + Math.max(ctx.environment.refresh_token_lifetime * 1000, 400 * dayMs));
 
 /** Revokes a grant with every token issued under it (RFC 6749 4.1.2, RFC 7009 2.1). */
 export async function endGrant(ctx: Context, grant_id: string): Promise<void> {

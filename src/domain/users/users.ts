@@ -1,9 +1,9 @@
+import { newStamps } from '../../db/records.js';
 import { addUserRoles, listRoleIdsOfUser, listRoleNamesOfUser, removeUserRoles, touchRecord, type RoleRow } from '../../db/tables/roles.js';
 import { voidPasscodes, voidPasswordResets } from '../../db/tables/passcodes.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
 import { insertUser, insertUsersIfNew, updateUser, type UserChanges, type UserRow } from '../../db/tables/users.js';
 import { normalizeEmail } from '../../lib/email-address.js';
-import { uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import { proveAddress } from './address-proof.js';
 import { refuseLastAdministrator } from './administrators.js';
@@ -136,7 +136,7 @@ export async function createUser(
 function newRow(tx: Context, input: UserInput, hash: string | undefined): Partial<UserRow> {
   const now = tx.clock.now();
   const password = hash === undefined ? {} : { password_hash: hash, password_changed_at: now, pending_migration: false };
-  return { ...columnsOf(input), ...password, id: uuidv7(now.getTime()), created_at: now, updated_at: now };
+  return { ...columnsOf(input), ...password, ...newStamps(now) };
 }
 
 type Newcomer = { readonly user: UserRow; readonly roles: readonly RoleRow[] };

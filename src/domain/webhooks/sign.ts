@@ -7,9 +7,8 @@ export type SignedMessage = { readonly id: string; readonly timestamp: number; r
  * The service's own signature (specification 7.3.2): HMAC-SHA256 of the body, keyed with the UTF-8 bytes of the whole
  * secret string as it was shown.
  */
-export function serviceSignature(secret: string, body: Buffer | string): string {
-  return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
-}
+export const serviceSignature = (secret: string, body: Buffer | string): string =>
+  `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 
 const secretPrefix = /^whsec_/;
 

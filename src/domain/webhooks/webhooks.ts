@@ -75,9 +75,7 @@ export async function updateWebhook(tx: Context, before: WebhookRow, changes: Pa
 }
 
 /** Deletes a webhook: nothing is sent to it any more, and its deliveries follow in the background. Returns whether there was one. */
-export async function deleteWebhook(tx: Context, id: string): Promise<boolean> {
-  return removeWebhook(tx.scope, id);
-}
+export const deleteWebhook = async (tx: Context, id: string): Promise<boolean> => removeWebhook(tx.scope, id);
 
 /**
  * Gives the webhook a new secret, made unless it is given. From the commit on attempts are signed with it (specification 7.3.4); the old one

@@ -1,3 +1,4 @@
+import { newStamps } from '../../db/records.js';
 import {
   deleteFederatedCredential,
   insertFederatedCredential,
@@ -7,7 +8,6 @@ import {
 } from '../../db/tables/federated_credentials.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import type { TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
-import { uuidv7 } from '../../lib/random.js';
 import { isFapi2 } from '../clients/profile.js';
 import { isSelfRegistered } from '../clients/rules.js';
 import type { Context } from '../context.js';
@@ -96,15 +96,12 @@ export async function createFederatedCredential(
       detail: 'A client that registered itself has the keys that it registered.',
       relationship: 'client',
     });
-  const now = tx.clock.now();
   return insertFederatedCredential(tx.scope, {
     audience: tx.environment.issuer,
     ...input,
-    id: uuidv7(now.getTime()),
     client_id: client.id,
     trusted_issuer_id: issuer.id,
-    created_at: now,
-    updated_at: now,
+    ...newStamps(tx.clock.now()),
   });
 }
 

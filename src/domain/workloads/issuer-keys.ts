@@ -121,9 +121,8 @@ const keysByIssuer = ofEach((_cache: Cache) =>
   memo((_issuer: string): CachedKeys => ({ read: null, error: null, dueAt: 0, refetchAt: 0, refetch: null }), maxIssuers),
 );
 
-function cachedOf({ cache, environment }: Context, { id, issuer, jwks_uri }: KeyOwner): CachedKeys {
-  return keysByIssuer(cache)(`${environment.id} ${id} ${jwks_uri ?? issuer}`);
-}
+const cachedOf = ({ cache, environment }: Context, { id, issuer, jwks_uri }: KeyOwner): CachedKeys =>
+  keysByIssuer(cache)(`${environment.id} ${id} ${jwks_uri ?? issuer}`);
 
 /** Fetches the keys; whoever asks meanwhile waits for the same answer. What was read before stays when they can't be had. */
 async function attempt(ctx: Context, issuer: KeyOwner, cached: CachedKeys): Promise<void> {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { newStamps } from '../../db/records.js';
 import { deleteTrustedIssuer, insertTrustedIssuer, updateTrustedIssuer, type TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
-import { uuidv7 } from '../../lib/random.js';
 import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import type { Context } from '../context.js';
 import { ownOrigins } from '../environment.js';
@@ -51,8 +51,7 @@ export function trustedIssuerProblems(
 
 /** Trusts an issuer: what its tokens prove, federated credentials say. @throws {Refusal} 409 */
 export async function createTrustedIssuer(tx: Context, input: TrustedIssuerInput): Promise<TrustedIssuerRow> {
-  const now = tx.clock.now();
-  const row = { ...input, id: uuidv7(now.getTime()), created_at: now, updated_at: now };
+  const row = { ...input, ...newStamps(tx.clock.now()) };
   return refuseDuplicates(duplicates, () => insertTrustedIssuer(tx.scope, row));
 }
 

@@ -36,9 +36,7 @@ export function setSignInCookie(req: Request, res: Response, token: string): voi
 }
 
 /** The token of this browser's half sign-in; null without one. */
-export function signInTokenOf(req: Request): string | null {
-  return readCookie(req, cookieName(req, cookie)) ?? null;
-}
+export const signInTokenOf = (req: Request): string | null => readCookie(req, cookieName(req, cookie)) ?? null;
 
 /** Ends the session of this browser, with what was issued in it, and its half sign-in; also fine for somebody who isn't signed in. */
 export async function signOut(req: Request, res: Response): Promise<void> {

@@ -15,9 +15,8 @@ const shape = /^[\w-]{43}$/;
 const boundTo = (req: Request, secret: string) => `${secret} ${req.session?.id ?? ''}`;
 
 /** The token for a form on this page; gives the browser its csrf cookie when it has none. Needs `browserSession` before. */
-export function csrfToken(req: Request, res: Response): string {
-  return req.ctx.crypto.sealer.digest('csrf', boundTo(req, browserSecret(req, res))).toString('base64url');
-}
+export const csrfToken = (req: Request, res: Response): string =>
+  req.ctx.crypto.sealer.digest('csrf', boundTo(req, browserSecret(req, res))).toString('base64url');
 
 /** What all pages share, of a page that posts: with its token, and as the client's branding says if one is named. */
 export const formPage = (req: Request, res: Response, title: string, client: BrandedClient | null = null): BasePage =>

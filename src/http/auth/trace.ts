@@ -79,14 +79,17 @@ function tracedParameters(sent: Parameters): Record<string, unknown> {
 }
 
 /** The parts of a refusal's detail, as they may be kept. */
-function tracedDetail({ client_id, redirect_uri, registered_redirect_uris: registered, scopes }: RefusalDetail): Record<string, unknown> {
-  return {
-    ...(client_id === undefined ? {} : { client_id: maskedName(client_id) }),
-    ...(redirect_uri === undefined ? {} : { redirect_uri: maskedUri(redirect_uri) }),
-    ...(registered === undefined ? {} : { registered_redirect_uris: registered.slice(0, 20).map(maskedUri) }),
-    ...(scopes === undefined ? {} : { scopes: scopes.slice(0, 50).map(({ name, rule }) => ({ name: maskedName(name), rule })) }),
-  };
-}
+const tracedDetail = ({
+  client_id,
+  redirect_uri,
+  registered_redirect_uris: registered,
+  scopes,
+}: RefusalDetail): Record<string, unknown> => ({
+  ...(client_id === undefined ? {} : { client_id: maskedName(client_id) }),
+  ...(redirect_uri === undefined ? {} : { redirect_uri: maskedUri(redirect_uri) }),
+  ...(registered === undefined ? {} : { registered_redirect_uris: registered.slice(0, 20).map(maskedUri) }),
+  ...(scopes === undefined ? {} : { scopes: scopes.slice(0, 50).map(({ name, rule }) => ({ name: maskedName(name), rule })) }),
+});
 
 /** Where clients prove who they are, and may do so in a header. */
 const authenticating: ReadonlySet<TraceStepName> = new Set([

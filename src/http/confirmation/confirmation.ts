@@ -28,9 +28,8 @@ export const proofsSince = (req: Request, since: Date | null): readonly SessionP
  * Whether the session must be confirmed before it may do what takes the class: was within `confirmation_lifetime`, or with `since` reached it by proofs since then
  * alone. @throws {Error} without a session
  */
-export function isStale(req: Request, demanded: AuthenticationClass = demandedOf(req), since: Date | null = null): boolean {
-  return since === null ? !isConfirmed(req.ctx, proofsSince(req, null), demanded) : !reaches(proofsSince(req, since), demanded);
-}
+export const isStale = (req: Request, demanded: AuthenticationClass = demandedOf(req), since: Date | null = null): boolean =>
+  since === null ? !isConfirmed(req.ctx, proofsSince(req, null), demanded) : !reaches(proofsSince(req, since), demanded);
 
 /** Names of the members that a proof is in: those of POST /account/confirm, or others where a form brings fields of its own. */
 export type ProofNames = { readonly password: string; readonly code: string; readonly recovery_code: string; readonly credential: string };

@@ -66,6 +66,5 @@ export async function waysToProve(req: Request, demanded: AuthenticationClass, p
 }
 
 /** Where somebody signs in once more through a connection, and comes back from. */
-export function provePath(connection: Pick<PageConnection, 'id'>, return_to: string): string {
-  return `/auth/sso/${connection.id}?${new URLSearchParams({ prompt: 'login', return_to }).toString()}`;
-}
+export const provePath = (connection: Pick<PageConnection, 'id'>, return_to: string): string =>
+  `/auth/sso/${connection.id}?${new URLSearchParams({ prompt: 'login', return_to }).toString()}`;

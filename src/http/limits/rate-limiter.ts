@@ -88,12 +88,10 @@ export function createLimiter({ store, enabled, clock }: LimiterOptions): Limite
   };
 }
 
-function verdictOf({ hits, reset_ms }: WindowCount, { limit, windowSeconds }: RateLimit): RateLimitVerdict {
-  return {
-    allowed: hits <= limit,
-    limit,
-    remaining: Math.max(0, limit - hits),
-    window_seconds: windowSeconds,
-    reset_seconds: Math.max(1, Math.ceil(reset_ms / 1000)),
-  };
-}
+const verdictOf = ({ hits, reset_ms }: WindowCount, { limit, windowSeconds }: RateLimit): RateLimitVerdict => ({
+  allowed: hits <= limit,
+  limit,
+  remaining: Math.max(0, limit - hits),
+  window_seconds: windowSeconds,
+  reset_seconds: Math.max(1, Math.ceil(reset_ms / 1000)),
+});

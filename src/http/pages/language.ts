@@ -30,9 +30,7 @@ const localeOfPerson = ({ session, claimant }: Partial<Request>): string | null 
  * The language to answer the person in (specification 4.13.1): the one chosen on a page, else what the application asks for, else the person's own,
  * else the browser's, else the environment's. Asked for when the page is made: by then it is known who is there.
  */
-export function languageOf(req: Request): Language {
-  return (req.language ??= languageSoFar(req));
-}
+export const languageOf = (req: Request): Language => (req.language ??= languageSoFar(req));
 
 /** The same as far as it is known now, for a mail that leaves before the page is made. */
 export function languageSoFar(req: Request): Language {

@@ -81,14 +81,12 @@ export function createAssets(options: { publicDir?: string } = {}): Assets {
   };
 }
 
-function load(name: string, bytes: Buffer): Asset {
-  return {
-    type: types[extname(name)] ?? 'application/octet-stream',
-    hash: createHash('sha256').update(bytes).digest('hex').slice(0, 12),
-    bytes,
-    coded: createCoded(bytes),
-  };
-}
+const load = (name: string, bytes: Buffer): Asset => ({
+  type: types[extname(name)] ?? 'application/octet-stream',
+  hash: createHash('sha256').update(bytes).digest('hex').slice(0, 12),
+  bytes,
+  coded: createCoded(bytes),
+});
 
 /** Sends an asset: `immutable` for a year under its current hash, else `no-cache` with an ETag. */
 async function sendAsset(req: Request, res: Response, asset: Asset, current: boolean): Promise<void> {

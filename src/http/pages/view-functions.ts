@@ -1,9 +1,7 @@
 import type { Assets } from './static.js';
 
 /** What views can call beside reading their model, as `page.<name>`. */
-export function viewHelpers(assets: Assets) {
-  return { asset: assets.url, withQuery, splitLinks, webAddress };
-}
+export const viewHelpers = (assets: Assets) => ({ asset: assets.url, withQuery, splitLinks, webAddress });
 
 /** `path?a=1&b=2` without the empty parameters. */
 function withQuery(path: string, parameters: Record<string, string | null | undefined>): string {
@@ -12,11 +10,8 @@ function withQuery(path: string, parameters: Record<string, string | null | unde
 }
 
 /** Plain text in pieces, so that a view can link the web addresses in it and escape everything. */
-function splitLinks(text: string): { text: string; href: string | null }[] {
-  return text.split(/(https?:\/\/[^\s<>"]+)/).map((piece, index) => ({ text: piece, href: index % 2 === 1 ? piece : null }));
-}
+const splitLinks = (text: string): { text: string; href: string | null }[] =>
+  text.split(/(https?:\/\/[^\s<>"]+)/).map((piece, index) => ({ text: piece, href: index % 2 === 1 ? piece : null }));
 
 /** The address if it is http or https (no `javascript:` in a link or logo), else null. */
-function webAddress(uri: string | null | undefined): string | null {
-  return uri && /^https?:\/\//i.test(uri) && URL.canParse(uri) ? uri : null;
-}
+const webAddress = (uri: string | null | undefined): string | null => (uri && /^https?:\/\//i.test(uri) && URL.canParse(uri) ? uri : null);

@@ -10,14 +10,10 @@ export function readCookie(req: Request, name: string): string | undefined {
 }
 
 /** `__Host-<name>` where the issuer is https (RFC 6265bis 4.1.3.2), `idp_<name>` on plain http: browsers don't part cookies by port, and an application beside us on localhost has a `session` of its own. */
-export function cookieName(req: Request, name: string): string {
-  return isSecure(req) ? `__Host-${name}` : `idp_${name}`;
-}
+export const cookieName = (req: Request, name: string): string => (isSecure(req) ? `__Host-${name}` : `idp_${name}`);
 
 /** Whether cookies are `Secure`: decided by the issuer, never by a header of the request. */
-function isSecure(req: Request): boolean {
-  return req.ctx.environment.issuer.startsWith('https:');
-}
+const isSecure = (req: Request): boolean => req.ctx.environment.issuer.startsWith('https:');
 
 /** Sets an HttpOnly, SameSite=Lax cookie on the whole host; `maxAge` in seconds, absent = until the browser ends. */
 export function setCookie(req: Request, res: Response, name: string, value: string, maxAge?: number): void {

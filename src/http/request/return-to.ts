@@ -78,14 +78,12 @@ export type PendingAuthorization = {
 export const protocolOf = ({ saml }: PendingAuthorization): PendingProtocol => (saml === undefined ? 'oauth' : 'saml');
 
 /** The request, sealed, as text for a URL or a form field. */
-export function sealPending(req: Request, pending: PendingAuthorization): string {
-  return req.ctx.crypto.sealer.sealText(JSON.stringify(pending), `${aad} ${req.ctx.environment.id}`);
-}
+export const sealPending = (req: Request, pending: PendingAuthorization): string =>
+  req.ctx.crypto.sealer.sealText(JSON.stringify(pending), `${aad} ${req.ctx.environment.id}`);
 
 /** The path that resumes the request, with the request sealed in its query. */
-export function pendingPath(req: Request, pending: PendingAuthorization): string {
-  return `${journeyPaths[protocolOf(pending)].resume}?request=${sealPending(req, pending)}`;
-}
+export const pendingPath = (req: Request, pending: PendingAuthorization): string =>
+  `${journeyPaths[protocolOf(pending)].resume}?request=${sealPending(req, pending)}`;
 
 /** The pending request behind a sealed handle, or null when it was changed or is older than an hour. */
 export function openPending(req: Request, handle: string): PendingAuthorization | null {
@@ -134,6 +132,5 @@ export function isInSignIn(req: Request): boolean {
 }
 
 /** The client of the pending request that a return path leads to, as the request claims it, or null. */
-export function pendingClientId(req: Request, return_to: string | null): string | null {
-  return pendingOf(req, return_to)?.parameters['client_id'] ?? null;
-}
+export const pendingClientId = (req: Request, return_to: string | null): string | null =>
+  pendingOf(req, return_to)?.parameters['client_id'] ?? null;

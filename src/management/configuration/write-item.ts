@@ -62,9 +62,8 @@ function withRotation(item: Item, name: string, secret: string): Resource {
 }
 
 /** The new value of the secret that the service would make; undefined: there is none. */
-function ownSecretIn(changes: SecretChanges): [name: string, value: string] | undefined {
-  return [...changes].find((entry): entry is [string, string] => madeSecrets.has(entry[0]) && entry[1] !== null);
-}
+const ownSecretIn = (changes: SecretChanges): [name: string, value: string] | undefined =>
+  [...changes].find((entry): entry is [string, string] => madeSecrets.has(entry[0]) && entry[1] !== null);
 
 /** Secrets that are attributes of a request. */
 const attributesIn = (changes: SecretChanges): ResourceRow => Object.fromEntries([...changes].filter(([name]) => !madeSecrets.has(name)));

@@ -168,19 +168,15 @@ export function schemasOf(registry: ResourceRegistry, resource: Resource): Resou
 }
 
 /** A document whose `meta` says everything: what an action with input, or an endpoint, takes. */
-export function metaRequest(id: string, input: z.ZodObject): z.ZodObject {
-  return z.object({ meta: input.meta({ id: `${id}_meta` }) }).meta({ id });
-}
+export const metaRequest = (id: string, input: z.ZodObject): z.ZodObject =>
+  z.object({ meta: input.meta({ id: `${id}_meta` }) }).meta({ id });
 
-export function metaResponse(id: string, answer: z.ZodObject): z.ZodObject {
-  return z.looseObject({ jsonapi, links: documentLinks, meta: answer.meta({ id: `${id}_meta` }) }).meta({ id: `${id}_document` });
-}
+export const metaResponse = (id: string, answer: z.ZodObject): z.ZodObject =>
+  z.looseObject({ jsonapi, links: documentLinks, meta: answer.meta({ id: `${id}_meta` }) }).meta({ id: `${id}_document` });
 
-export function linkageDocument(registry: ResourceRegistry, relationship: Relationship): z.ZodObject {
-  return z.looseObject({ jsonapi, links: documentLinks, data: linkageOf(registry, relationship) });
-}
+export const linkageDocument = (registry: ResourceRegistry, relationship: Relationship): z.ZodObject =>
+  z.looseObject({ jsonapi, links: documentLinks, data: linkageOf(registry, relationship) });
 
 /** What a relationship URL takes. */
-export function linkageRequest(registry: ResourceRegistry, relationship: Relationship): z.ZodObject {
-  return z.object({ data: linkageOf(registry, relationship) });
-}
+export const linkageRequest = (registry: ResourceRegistry, relationship: Relationship): z.ZodObject =>
+  z.object({ data: linkageOf(registry, relationship) });

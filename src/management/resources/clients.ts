@@ -14,7 +14,6 @@ import {
 import { removeClient, revokeTokensOfClient } from '../../domain/clients/removal.js';
 import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
 import type { ClientInput, OwnedClientInput } from '../../domain/clients/rules.js';
-import type { LinkChange } from '../../domain/changes.js';
 import type { Context } from '../../domain/context.js';
 import { reachOfClient } from '../../domain/reach/reach-of.js';
 import {
@@ -29,7 +28,7 @@ import type { ConnectionRow } from '../../db/tables/connections.js';
 import { equalTo, flagFilter, linked, searchFilter, shownName, stampSorts, textSort, timeRange } from '../fields.js';
 import { applicationType, chosenClientId, clientAttributes, settableClientAttributes } from './client-attributes.js';
 import { resource } from '../declaration.js';
-import { toMany, toOne } from '../links.js';
+import { toLinked, toMany, toOne } from '../links.js';
 import type { RelatedRows, Written } from '../resource.js';
 
 const once = z.object({ client_secret: z.string().meta({ description: 'Shown by this answer only.' }) });
@@ -116,19 +115,13 @@ export const clients = resource<ClientRow, ClientCreation, ClientInput>({
     federated_credentials: toMany('federated_credential', 'client_id', 'Which workloads are the client without a secret.', {
       include: true,
     }),
-    connections: {
-      kind: 'many',
-      to: 'connection',
-      by: { table: 'client_connections', near: 'client_id', far: 'connection_id' },
-      description: 'The connections that it offers at sign-in; none = all that are enabled.',
-      include: true,
-      write: true,
-      change: {
-        touch: 'control',
-        replaces: true,
-        run: (tx, _actor, row, change) => changeClientConnections(tx, row as ClientRow, change as LinkChange<ConnectionRow>),
-      },
-    },
+    connections: toLinked<ClientRow, ConnectionRow>(
+      'connection',
+      { table: 'client_connections', near: 'client_id' },
+      'The connections that it offers at sign-in; none = all that are enabled.',
+      (tx, _actor, row, change) => changeClientConnections(tx, row, change),
+      { touch: 'control' },
+    ),
   },
   filters: {
     application_type: equalTo('application_type', applicationType, 'What kind of application.'),

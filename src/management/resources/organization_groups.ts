@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import type { LinkChange } from '../../domain/changes.js';
 import { changeGroupRoles } from '../../domain/directories/groups.js';
 import { reachOfMemberRoles } from '../../domain/reach/reach-of-organizations.js';
 import { listRoleIdsOfGroup, type OrganizationGroupRow } from '../../db/tables/organization_groups.js';
 import type { RoleRow } from '../../db/tables/roles.js';
 import { equalTo, searchFilter, stamps, stampSorts, textSort, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
-import { toOne } from '../links.js';
+import { toLinked, toOne } from '../links.js';
 
 export const organization_groups = resource<OrganizationGroupRow>({
   type: 'organization_group',
@@ -21,19 +20,12 @@ export const organization_groups = resource<OrganizationGroupRow>({
   relationships: {
     organization: toOne('organization', 'Whose group.'),
     directory: { kind: 'one', to: 'directory', column: 'directory_id', description: 'The directory that tells of it.' },
-    roles: {
-      kind: 'many',
-      to: 'role',
-      by: { table: 'organization_group_roles', near: 'group_id', far: 'role_id' },
-      description: 'What its members have; roles of the kind `organization`.',
-      include: true,
-      write: true,
-      change: {
-        touch: 'reach',
-        replaces: true,
-        run: (tx, _actor, row, change) => changeGroupRoles(tx, row as OrganizationGroupRow, change as LinkChange<RoleRow>),
-      },
-    },
+    roles: toLinked<OrganizationGroupRow, RoleRow>(
+      'role',
+      { table: 'organization_group_roles', near: 'group_id' },
+      'What its members have; roles of the kind `organization`.',
+      (tx, _actor, row, change) => changeGroupRoles(tx, row, change),
+    ),
   },
   filters: {
     organization: equalTo('organization_id', uuid, 'Of one of these organizations (ids).'),

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { LinkChange } from '../../domain/changes.js';
 import { addMember, changeMemberRoles, removeMember, resumeMember, suspendMember } from '../../domain/organizations/memberships.js';
 import { reachOfMembership } from '../../domain/reach/reach-of-organizations.js';
 import { membershipSources, membershipStatuses, type MembershipRow } from '../../db/tables/organization_memberships.js';
@@ -8,7 +7,7 @@ import type { RoleRow } from '../../db/tables/roles.js';
 import type { UserRow } from '../../db/tables/users.js';
 import { equalTo, linked, stamps, uuid } from '../fields.js';
 import { resource } from '../declaration.js';
-import { toOne } from '../links.js';
+import { toLinked, toOne } from '../links.js';
 import type { RelatedRows } from '../resource.js';
 
 const named = (related: RelatedRows) => related['roles'] as unknown as readonly RoleRow[] | undefined;
@@ -23,19 +22,12 @@ export const organization_memberships = resource<MembershipRow>({
   relationships: {
     organization: toOne('organization', 'Of which.', { create: 'required' }),
     user: toOne('user', 'Who.', { openWithin: true, create: 'required' }),
-    roles: {
-      kind: 'many',
-      to: 'role',
-      by: { table: 'organization_membership_roles', near: 'membership_id', far: 'role_id' },
-      description: 'The roles that the member has, without those of groups; without any named a new member gets `default_roles`.',
-      include: true,
-      write: true,
-      change: {
-        touch: 'reach',
-        replaces: true,
-        run: (tx, actor, row, change) => changeMemberRoles(tx, actor, row as MembershipRow, change as LinkChange<RoleRow>),
-      },
-    },
+    roles: toLinked<MembershipRow, RoleRow>(
+      'role',
+      { table: 'organization_membership_roles', near: 'membership_id' },
+      'The roles that the member has, without those of groups; without any named a new member gets `default_roles`.',
+      changeMemberRoles,
+    ),
   },
   filters: {
     organization: equalTo('organization_id', uuid, 'Of one of these organizations (ids).'),

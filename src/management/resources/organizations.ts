@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { LinkChange } from '../../domain/changes.js';
 import {
   changeOrganization,
   createOrganization,
@@ -14,7 +13,7 @@ import type { RoleRow } from '../../db/tables/roles.js';
 import { matches } from '../../db/lists/conditions.js';
 import { boundedText, byIndex, equalTo, indexed, lifetime, searchFilter, shownName, stamps, stampSorts, textSort } from '../fields.js';
 import { resource } from '../declaration.js';
-import { toMany } from '../links.js';
+import { toLinked, toMany } from '../links.js';
 import type { RelatedRows } from '../resource.js';
 import { brandingAttributes } from './branding.js';
 import { metadataAttribute } from './user-attributes.js';
@@ -68,19 +67,12 @@ export const organizations = resource<OrganizationRow, OrganizationInput, Organi
     metadata: ['plain', metadataAttribute],
   },
   relationships: {
-    default_roles: {
-      kind: 'many',
-      to: 'role',
-      by: { table: 'organization_default_roles', near: 'organization_id', far: 'role_id' },
-      description: 'What new members get who are given no other roles; of the kind `organization`.',
-      include: true,
-      write: true,
-      change: {
-        touch: 'reach',
-        replaces: true,
-        run: (tx, _actor, row, change) => changeOrganization(tx, row as OrganizationRow, {}, change as LinkChange<RoleRow>),
-      },
-    },
+    default_roles: toLinked<OrganizationRow, RoleRow>(
+      'role',
+      { table: 'organization_default_roles', near: 'organization_id' },
+      'What new members get who are given no other roles; of the kind `organization`.',
+      (tx, _actor, row, change) => changeOrganization(tx, row, {}, change),
+    ),
     memberships: toMany('organization_membership', 'organization_id', 'Who is a member.'),
     domains: toMany('organization_domain', 'organization_id', 'Its domains.', { include: true }),
     connections: toMany('connection', 'organization_id', 'Through which its people sign in.', { include: true }),

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { LinkChange } from '../../domain/changes.js';
 import { changeRole, createRole, removeRole, type RoleInput } from '../../domain/roles/roles.js';
 import { reachOfMemberRoles } from '../../domain/reach/reach-of-organizations.js';
 import { reachOfRoles } from '../../domain/reach/reach-of.js';
@@ -9,6 +8,7 @@ import type { RoleRow } from '../../db/tables/roles.js';
 import type { UserRow } from '../../db/tables/users.js';
 import { equalTo, flagFilter, searchFilter, stamps, stampSorts, boundedText, shownName, textSort } from '../fields.js';
 import { resource } from '../declaration.js';
+import { toLinked } from '../links.js';
 import type { RelatedRows } from '../resource.js';
 
 const name = shownName(100).refine((text) => text.trim() === text, 'must not begin or end with spaces');
@@ -34,19 +34,12 @@ export const roles = resource<RoleRow, RoleInput, RoleInput>({
     kind: ['plain', z.enum(['environment', 'organization']).meta({ description: kind }), 'fixed'],
   },
   relationships: {
-    permissions: {
-      kind: 'many',
-      to: 'permission',
-      by: { table: 'role_permissions', near: 'role_id', far: 'permission_id' },
-      description: 'What the role allows.',
-      include: true,
-      write: true,
-      change: {
-        touch: 'reach',
-        replaces: true,
-        run: (tx, _actor, row, change) => changeRole(tx, row as RoleRow, {}, change as LinkChange<PermissionRow>),
-      },
-    },
+    permissions: toLinked<RoleRow, PermissionRow>(
+      'permission',
+      { table: 'role_permissions', near: 'role_id' },
+      'What the role allows.',
+      (tx, _actor, row, change) => changeRole(tx, row, {}, change),
+    ),
     users: {
       kind: 'many',
       to: 'user',

@@ -35,7 +35,7 @@ import {
   timeRange,
 } from '../fields.js';
 import { resource } from '../declaration.js';
-import { toMany } from '../links.js';
+import { toLinked, toMany } from '../links.js';
 import type { RelatedRows } from '../resource.js';
 import { settable } from './user-attributes.js';
 import { hasAuthenticator } from './user-filters.js';
@@ -88,20 +88,13 @@ export const users = resource<UserRow, UserInput, UserInput>({
   reach: { of: (tx, user) => reachOfUser(tx, user.id) },
   settable,
   relationships: {
-    roles: {
-      kind: 'many',
-      to: 'role',
-      by: { table: 'user_roles', near: 'user_id', far: 'role_id' },
-      description: 'The roles that the user holds. To name them in a write takes `roles:write` too.',
-      include: true,
-      write: true,
-      change: {
-        needs: ['roles:write'],
-        touch: 'reach',
-        replaces: true,
-        run: (tx, actor, row, change) => changeRoles(tx, actor, row as UserRow, change as LinkChange<RoleRow>),
-      },
-    },
+    roles: toLinked<UserRow, RoleRow>(
+      'role',
+      { table: 'user_roles', near: 'user_id' },
+      'The roles that the user holds. To name them in a write takes `roles:write` too.',
+      changeRoles,
+      { needs: ['roles:write'] },
+    ),
     sessions: toMany('session', 'user_id', 'Where the user is, or was, signed in.'),
     identities: toMany('identity', 'user_id', 'The accounts at providers that sign the user in.', { include: true }),
     provider_tokens: toMany('provider_token', 'user_id', 'What clients have of those accounts.', { include: true }),

@@ -69,6 +69,5 @@ export const refuseInteraction = (error: InteractionError, description: string, 
 });
 
 /** A sign-in as a whole. One that came after the request and still doesn't do isn't asked for again: that would loop. */
-export function askForSignIn({ silent, fresh }: InteractionInput, description: string): Interaction {
-  return silent || fresh ? refuseInteraction('login_required', description) : { kind: 'login', fresh: true };
-}
+export const askForSignIn = ({ silent, fresh }: InteractionInput, description: string): Interaction =>
+  silent || fresh ? refuseInteraction('login_required', description) : { kind: 'login', fresh: true };

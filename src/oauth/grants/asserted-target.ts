@@ -73,9 +73,8 @@ function scopesOf(
 }
 
 /** The details of the assertion, as if the client had asked a person for them, narrowed by the request. @throws {OAuthError} */
-function detailsOf(client: Client, resource: ApiResource, claim: unknown, text: string | undefined): readonly Detail[] | null {
-  return requireNarrowed(text, requireDetails(client, resource, claim === undefined ? undefined : (jsonText(claim) ?? '')));
-}
+const detailsOf = (client: Client, resource: ApiResource, claim: unknown, text: string | undefined): readonly Detail[] | null =>
+  requireNarrowed(text, requireDetails(client, resource, claim === undefined ? undefined : (jsonText(claim) ?? '')));
 
 /** What the token is for: within the assertion, the request, and the grant of the client. @throws {OAuthError} */
 export async function assertedTarget(

@@ -39,17 +39,15 @@ const busySeconds = 5;
 const failed = ({ failed: how, reason }: DocumentFailure) => (how === 'busy' ? new UnavailableError(busySeconds) : refused(reason));
 
 /** Whether the host of the document may be asked once more. */
-async function mayFetch({ limiter }: Limiting, url: string): Promise<{ allowed: boolean; reset_seconds: number }> {
-  return limiter.take(JSON.stringify(['client_document_host', new URL(url).host]), fetchesPerHost);
-}
+const mayFetch = async ({ limiter }: Limiting, url: string): Promise<{ allowed: boolean; reset_seconds: number }> =>
+  limiter.take(JSON.stringify(['client_document_host', new URL(url).host]), fetchesPerHost);
 
 /**
  * Whether the document of a client that people use may be read anew. It is counted by itself: else whoever has strangers' documents fetched from the same
  * host shuts out those who come back.
  */
-async function mayReread({ limiter }: Limiting, url: string): Promise<boolean> {
-  return (await limiter.take(JSON.stringify(['client_document_reread', url]), rereadsPerDocument)).allowed;
-}
+const mayReread = async ({ limiter }: Limiting, url: string): Promise<boolean> =>
+  (await limiter.take(JSON.stringify(['client_document_reread', url]), rereadsPerDocument)).allowed;
 
 /** Counts an address that nobody has asked for lately, so that nobody has this service ask all the world. @throws {RateLimitedError} */
 async function countNew({ limiter }: Limiting, { ip }: ClientRequest): Promise<void> {

@@ -80,22 +80,18 @@ async function record({ db: { knex }, logger, metrics }: Deps, results: Results)
   }
 }
 
-function approvalPingQueue(deps: Deps): Queue<PingJob, Sending> {
-  return {
-    ...rowQueue(approvalPingRows, deps.db.knex, leaseMs),
-    name,
-    limits,
-    timeoutMs,
-    retryBaseMs: retryDelaysMs[0],
-    async tidy() {
-      deps.metrics.outboxAge.set({ queue: name }, await oldestDueApprovalPingSeconds(deps.db.knex));
-    },
-    attempt: (job, signal) => attempt(deps, job, signal),
-    record: (results) => record(deps, results),
-  };
-}
+const approvalPingQueue = (deps: Deps): Queue<PingJob, Sending> => ({
+  ...rowQueue(approvalPingRows, deps.db.knex, leaseMs),
+  name,
+  limits,
+  timeoutMs,
+  retryBaseMs: retryDelaysMs[0],
+  async tidy() {
+    deps.metrics.outboxAge.set({ queue: name }, await oldestDueApprovalPingSeconds(deps.db.knex));
+  },
+  attempt: (job, signal) => attempt(deps, job, signal),
+  record: (results) => record(deps, results),
+});
 
 /** Tells clients that people have answered, until stopped; woken when one does. */
-export function startApprovalPings(deps: Deps): Loop {
-  return startQueueLoop(approvalPingQueue(deps), deps);
-}
+export const startApprovalPings = (deps: Deps): Loop => startQueueLoop(approvalPingQueue(deps), deps);

@@ -119,22 +119,18 @@ async function record({ db: { knex }, logger, metrics }: Deps, results: Results)
 
 const nextAttemptAt = ({ at, retry_in_ms }: Sending) => (retry_in_ms === null ? null : new Date(at.getTime() + retry_in_ms));
 
-export function backchannelQueue(deps: Deps): Queue<LogoutJob, Sending> {
-  return {
-    ...rowQueue(backchannelQueueRows, deps.db.knex, leaseMs),
-    name,
-    limits,
-    timeoutMs,
-    retryBaseMs: retryDelaysMs[0],
-    async tidy() {
-      deps.metrics.outboxAge.set({ queue: name }, await oldestDueBackchannelSeconds(deps.db.knex));
-    },
-    attempt: (job, signal) => attempt(deps, job, signal),
-    record: (results) => record(deps, results),
-  };
-}
+export const backchannelQueue = (deps: Deps): Queue<LogoutJob, Sending> => ({
+  ...rowQueue(backchannelQueueRows, deps.db.knex, leaseMs),
+  name,
+  limits,
+  timeoutMs,
+  retryBaseMs: retryDelaysMs[0],
+  async tidy() {
+    deps.metrics.outboxAge.set({ queue: name }, await oldestDueBackchannelSeconds(deps.db.knex));
+  },
+  attempt: (job, signal) => attempt(deps, job, signal),
+  record: (results) => record(deps, results),
+});
 
 /** Sends logout tokens until stopped; woken when a session ends. */
-export function startBackchannelLogout(deps: Deps): Loop {
-  return startQueueLoop(backchannelQueue(deps), deps);
-}
+export const startBackchannelLogout = (deps: Deps): Loop => startQueueLoop(backchannelQueue(deps), deps);

@@ -24,9 +24,8 @@ type Sending = AttemptOutcome & Omit<MailRecord, 'environment_id' | 'id' | 'leas
 type Result = Omit<Sending, 'durationMs'>;
 
 /** 1 s, 2 s, 4 s ... 5 min, spread by a fifth so that a recovering server isn't hit by all at once. */
-function retryMs(attempt_number: number): number {
-  return Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(attempt_number - 1, 20)) * (0.8 + Math.random() * 0.4);
-}
+const retryMs = (attempt_number: number): number =>
+  Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(attempt_number - 1, 20)) * (0.8 + Math.random() * 0.4);
 
 const words = (error: unknown) => (error instanceof Error ? error.message : String(error)).slice(0, 500);
 
@@ -112,26 +111,22 @@ async function record(deps: MailDeps, results: readonly { job: RowJob<MailRow>; 
   }
 }
 
-export function mailQueue(deps: MailDeps): Queue<RowJob<MailRow>, Sending> {
-  return {
-    ...rowQueue(mailQueueRows, deps.db.knex, leaseMs),
-    name: 'mail',
-    limits,
-    timeoutMs,
-    retryBaseMs: firstRetryMs,
-    async tidy() {
-      deps.metrics.outboxAge.set({ queue: 'mail' }, await oldestDueMailSeconds(deps.db.knex));
-    },
-    async attempt(job, signal) {
-      const started = performance.now();
-      const result = await attempt(deps, job.row, signal);
-      return { ...result, durationMs: performance.now() - started };
-    },
-    record: (results) => record(deps, results),
-  };
-}
+export const mailQueue = (deps: MailDeps): Queue<RowJob<MailRow>, Sending> => ({
+  ...rowQueue(mailQueueRows, deps.db.knex, leaseMs),
+  name: 'mail',
+  limits,
+  timeoutMs,
+  retryBaseMs: firstRetryMs,
+  async tidy() {
+    deps.metrics.outboxAge.set({ queue: 'mail' }, await oldestDueMailSeconds(deps.db.knex));
+  },
+  async attempt(job, signal) {
+    const started = performance.now();
+    const result = await attempt(deps, job.row, signal);
+    return { ...result, durationMs: performance.now() - started };
+  },
+  record: (results) => record(deps, results),
+});
 
 /** Sends mail until stopped: woken at commit, else looking once a second. */
-export function startMailLoop(deps: Deps): Loop {
-  return startQueueLoop(mailQueue(deps), deps);
-}
+export const startMailLoop = (deps: Deps): Loop => startQueueLoop(mailQueue(deps), deps);

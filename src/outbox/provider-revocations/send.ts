@@ -88,22 +88,18 @@ async function record({ db: { knex }, logger, metrics }: Deps, results: Results)
   }
 }
 
-function providerRevocationQueue(deps: Deps): Queue<RevocationJob, Sending> {
-  return {
-    ...rowQueue(providerRevocationQueueRows, deps.db.knex, leaseMs),
-    name,
-    limits,
-    timeoutMs,
-    retryBaseMs: retryDelaysMs[0],
-    async tidy() {
-      deps.metrics.outboxAge.set({ queue: name }, await oldestDueProviderRevocationSeconds(deps.db.knex));
-    },
-    attempt: (job, signal) => attempt(deps, job, signal),
-    record: (results) => record(deps, results),
-  };
-}
+const providerRevocationQueue = (deps: Deps): Queue<RevocationJob, Sending> => ({
+  ...rowQueue(providerRevocationQueueRows, deps.db.knex, leaseMs),
+  name,
+  limits,
+  timeoutMs,
+  retryBaseMs: retryDelaysMs[0],
+  async tidy() {
+    deps.metrics.outboxAge.set({ queue: name }, await oldestDueProviderRevocationSeconds(deps.db.knex));
+  },
+  attempt: (job, signal) => attempt(deps, job, signal),
+  record: (results) => record(deps, results),
+});
 
 /** Revokes tokens at their providers until stopped; woken when one ends here. */
-export function startProviderRevocations(deps: Deps): Loop {
-  return startQueueLoop(providerRevocationQueue(deps), deps);
-}
+export const startProviderRevocations = (deps: Deps): Loop => startQueueLoop(providerRevocationQueue(deps), deps);

@@ -31,26 +31,22 @@ const holdMs = 2000;
 const smoothing = 0.3;
 
 /** A new destination: all of its slots, and a long average until attempts have been measured. */
-export function createDestination<Job>({ environment_id, id }: DestinationKey, maxSlots: number): Destination<Job> {
-  return {
-    environment_id,
-    id,
-    due_at: null,
-    expected: null,
-    waiting: [],
-    inFlight: 0,
-    slots: maxSlots,
-    maxSlots,
-    averageMs: holdMs,
-    failures: 0,
-    probeAt: 0,
-  };
-}
+export const createDestination = <Job>({ environment_id, id }: DestinationKey, maxSlots: number): Destination<Job> => ({
+  environment_id,
+  id,
+  due_at: null,
+  expected: null,
+  waiting: [],
+  inFlight: 0,
+  slots: maxSlots,
+  maxSlots,
+  averageMs: holdMs,
+  failures: 0,
+  probeAt: 0,
+});
 
 /** Whether the destination has failed so often that only probes go there. */
-export function isBreakerOpen(destination: Destination<unknown>): boolean {
-  return destination.failures >= failuresToOpen;
-}
+export const isBreakerOpen = (destination: Destination<unknown>): boolean => destination.failures >= failuresToOpen;
 
 /** How many jobs of the destination the process may hold: as many as it gets done in two seconds, and one when the breaker is open. */
 export function mayHold(destination: Destination<unknown>): number {
@@ -66,9 +62,8 @@ export function excessOf(destination: Destination<unknown>): number {
 }
 
 /** Whether the destination has due jobs and few waiting ones: fewer than its slots, or than half of what it may hold. */
-export function needsJobs(destination: Destination<unknown>): boolean {
-  return destination.due_at !== null && destination.waiting.length < Math.max(destination.maxSlots, mayHold(destination) / 2);
-}
+export const needsJobs = (destination: Destination<unknown>): boolean =>
+  destination.due_at !== null && destination.waiting.length < Math.max(destination.maxSlots, mayHold(destination) / 2);
 
 /** Whether a claim that is made anyway takes jobs of the destination along: it has due ones, and at least a quarter of what it may hold is free. */
 export function canTakeMore(destination: Destination<unknown>): boolean {

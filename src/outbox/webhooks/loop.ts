@@ -120,6 +120,4 @@ function webhookQueue(deps: Deps): Queue<WebhookJob, Attempt> {
   };
 }
 
-export function startWebhookLoop(deps: Deps): QueueLoop {
-  return startQueueLoop(webhookQueue(deps), deps);
-}
+export const startWebhookLoop = (deps: Deps): QueueLoop => startQueueLoop(webhookQueue(deps), deps);

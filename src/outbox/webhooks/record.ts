@@ -15,24 +15,22 @@ const atOnce = 1000;
 
 export type WebhookJob = Job & { readonly delivery: ClaimedDelivery };
 
-function resultRow({ job, result }: { job: WebhookJob; result: Attempt }): AttemptResult {
-  return {
-    environment_id: job.destination.environment_id,
-    id: job.delivery.id,
-    webhook_id: job.destination.id,
-    by_event: job.delivery.trigger === 'event',
-    lease_id: job.lease_id,
-    attempt_id: uuidv7(result.startedAt.getTime()),
-    started_at: result.startedAt,
-    ended_at: result.endedAt,
-    duration_ms: Math.round(result.durationMs),
-    response_status: result.response_status,
-    response_body: result.response_body,
-    response_truncated: result.response_truncated,
-    failure_reason: result.failure_reason,
-    retry_in_ms: result.retry_in_ms,
-  };
-}
+const resultRow = ({ job, result }: { job: WebhookJob; result: Attempt }): AttemptResult => ({
+  environment_id: job.destination.environment_id,
+  id: job.delivery.id,
+  webhook_id: job.destination.id,
+  by_event: job.delivery.trigger === 'event',
+  lease_id: job.lease_id,
+  attempt_id: uuidv7(result.startedAt.getTime()),
+  started_at: result.startedAt,
+  ended_at: result.endedAt,
+  duration_ms: Math.round(result.durationMs),
+  response_status: result.response_status,
+  response_body: result.response_body,
+  response_truncated: result.response_truncated,
+  failure_reason: result.failure_reason,
+  retry_in_ms: result.retry_in_ms,
+});
 
 /**
  * Records attempts. Those that may disable their webhook (410; the hundredth failed event in a row) do so in the same transaction, and end

@@ -48,97 +48,91 @@ function queueMetrics(registers: Registry[]) {
   };
 }
 
-function outboxMetrics(registers: Registry[]) {
-  return {
-    outboxAge: new Gauge({
-      name: 'outbox_oldest_due_seconds',
-      help: 'Age of the oldest due delivery.',
-      labelNames: ['queue'],
-      // Every worker looks at the same queue: their ages don't add up.
-      aggregator: 'max',
-      registers,
-    }),
-    deliveries: new Counter({
-      name: 'outbox_attempts_total',
-      help: 'Delivery attempts by queue and outcome.',
-      labelNames: ['queue', 'outcome'],
-      registers,
-    }),
-    claimSeconds: new Histogram({
-      name: 'outbox_claim_duration_seconds',
-      help: 'Duration of claiming a batch of due deliveries.',
-      labelNames: ['queue'],
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
-      registers,
-    }),
-  };
-}
+const outboxMetrics = (registers: Registry[]) => ({
+  outboxAge: new Gauge({
+    name: 'outbox_oldest_due_seconds',
+    help: 'Age of the oldest due delivery.',
+    labelNames: ['queue'],
+    // Every worker looks at the same queue: their ages don't add up.
+    aggregator: 'max',
+    registers,
+  }),
+  deliveries: new Counter({
+    name: 'outbox_attempts_total',
+    help: 'Delivery attempts by queue and outcome.',
+    labelNames: ['queue', 'outcome'],
+    registers,
+  }),
+  claimSeconds: new Histogram({
+    name: 'outbox_claim_duration_seconds',
+    help: 'Duration of claiming a batch of due deliveries.',
+    labelNames: ['queue'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1],
+    registers,
+  }),
+});
 
-function passwordMetrics(registers: Registry[]) {
-  return {
-    breachedPasswordChecks: new Counter({
-      name: 'breached_password_checks_total',
-      help: 'New passwords, and those of sign-ins, looked for among those of data breaches, by result: clean, breached, failed, skipped.',
-      labelNames: ['result'],
-      registers,
-    }),
-  };
-}
+const passwordMetrics = (registers: Registry[]) => ({
+  breachedPasswordChecks: new Counter({
+    name: 'breached_password_checks_total',
+    help: 'New passwords, and those of sign-ins, looked for among those of data breaches, by result: clean, breached, failed, skipped.',
+    labelNames: ['result'],
+    registers,
+  }),
+});
 
-function securityEventMetrics(registers: Registry[]) {
-  return {
-    securityEvents: new Counter({
-      name: 'security_events_total',
-      help: 'Security events by name.',
-      labelNames: ['event'],
-      registers,
-    }),
-    eventsUnnumbered: new Gauge({
-      name: 'events_unnumbered',
-      help: 'Committed events that wait for their place in the feed, counted up to 100,000.',
-      aggregator: 'max',
-      registers,
-    }),
-    signalStreamLag: new Gauge({
-      name: 'signal_stream_lag_seconds',
-      help: 'How long the oldest signal that waits for a stream has waited.',
-      labelNames: ['signal_stream_id'],
-      aggregator: 'max',
-      registers,
-    }),
-    environmentHeld: new Gauge({
-      name: 'environment_held',
-      help: 'For how many seconds an environment that moves to another cell has been held, by its slug.',
-      labelNames: ['environment'],
-      aggregator: 'max',
-      registers,
-    }),
-    logStreamLag: new Gauge({
-      name: 'log_stream_lag_seconds',
-      help: 'How long the oldest record that waits for a log stream has waited.',
-      labelNames: ['log_stream_id'],
-      aggregator: 'max',
-      registers,
-    }),
-    signalsReceived: new Counter({
-      name: 'signals_received_total',
-      help: 'Signals of providers by what they say; other: those that end nothing.',
-      labelNames: ['kind'],
-      registers,
-    }),
-    partitionsDropped: new Counter({
-      name: 'partitions_dropped_total',
-      help: 'Partitions that were dropped because all of their rows had expired.',
-      labelNames: ['table'],
-      registers,
-    }),
-    securityEventsDropped: new Counter({
-      name: 'security_events_dropped_total',
-      help: 'Security events that have a line in the log and no row, because too many waited for the database.',
-      registers,
-    }),
-  };
-}
+const securityEventMetrics = (registers: Registry[]) => ({
+  securityEvents: new Counter({
+    name: 'security_events_total',
+    help: 'Security events by name.',
+    labelNames: ['event'],
+    registers,
+  }),
+  eventsUnnumbered: new Gauge({
+    name: 'events_unnumbered',
+    help: 'Committed events that wait for their place in the feed, counted up to 100,000.',
+    aggregator: 'max',
+    registers,
+  }),
+  signalStreamLag: new Gauge({
+    name: 'signal_stream_lag_seconds',
+    help: 'How long the oldest signal that waits for a stream has waited.',
+    labelNames: ['signal_stream_id'],
+    aggregator: 'max',
+    registers,
+  }),
+  environmentHeld: new Gauge({
+    name: 'environment_held',
+    help: 'For how many seconds an environment that moves to another cell has been held, by its slug.',
+    labelNames: ['environment'],
+    aggregator: 'max',
+    registers,
+  }),
+  logStreamLag: new Gauge({
+    name: 'log_stream_lag_seconds',
+    help: 'How long the oldest record that waits for a log stream has waited.',
+    labelNames: ['log_stream_id'],
+    aggregator: 'max',
+    registers,
+  }),
+  signalsReceived: new Counter({
+    name: 'signals_received_total',
+    help: 'Signals of providers by what they say; other: those that end nothing.',
+    labelNames: ['kind'],
+    registers,
+  }),
+  partitionsDropped: new Counter({
+    name: 'partitions_dropped_total',
+    help: 'Partitions that were dropped because all of their rows had expired.',
+    labelNames: ['table'],
+    registers,
+  }),
+  securityEventsDropped: new Counter({
+    name: 'security_events_dropped_total',
+    help: 'Security events that have a line in the log and no row, because too many waited for the database.',
+    registers,
+  }),
+});
 
 /** Prometheus metrics of one process; names follow the Prometheus conventions. */
 export function createMetrics() {

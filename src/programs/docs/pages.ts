@@ -13,19 +13,17 @@ import { refusalRulesPage } from './refusal-rules-page.js';
 import { securityEventsPage } from './security-events-page.js';
 
 /** The documents and schemas that follow from the code, by path. `npm run docs` writes them; a test compares them. */
-export function generatedPages(): Readonly<Record<string, string>> {
-  return {
-    'docs/reference/dependencies.md': dependenciesPage(),
-    'docs/reference/events.md': eventsPage(),
-    'docs/reference/errors.md': errorsPage(),
-    'docs/reference/doctor.md': doctorReference(),
-    'docs/reference/log-lines.md': logLinesPage(),
-    'docs/reference/mail-templates.md': mailTemplatesPage(),
-    'docs/reference/page-texts.md': pageTextsPage(),
-    'docs/reference/password-hashes.md': passwordHashesPage(),
-    'docs/reference/refusal-rules.md': refusalRulesPage(),
-    'docs/reference/security-events.md': securityEventsPage(),
-    [cataloguePath]: commandsFile(),
-    'schemas/config-v1.schema.json': documentJsonSchemaText(),
-  };
-}
+export const generatedPages = (): Readonly<Record<string, string>> => ({
+  'docs/reference/dependencies.md': dependenciesPage(),
+  'docs/reference/events.md': eventsPage(),
+  'docs/reference/errors.md': errorsPage(),
+  'docs/reference/doctor.md': doctorReference(),
+  'docs/reference/log-lines.md': logLinesPage(),
+  'docs/reference/mail-templates.md': mailTemplatesPage(),
+  'docs/reference/page-texts.md': pageTextsPage(),
+  'docs/reference/password-hashes.md': passwordHashesPage(),
+  'docs/reference/refusal-rules.md': refusalRulesPage(),
+  'docs/reference/security-events.md': securityEventsPage(),
+  [cataloguePath]: commandsFile(),
+  'schemas/config-v1.schema.json': documentJsonSchemaText(),
+});

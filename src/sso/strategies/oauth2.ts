@@ -112,46 +112,43 @@ async function redeemedCode(provider: Provider, answer: ProviderAnswer) {
 }
 
 /** A strategy for providers without ID tokens: the person is whoever userinfo names for the access token. */
-export function createOAuth2Strategy(quirks: OAuth2Quirks = {}): Strategy {
-  return {
-    async server(provider): Promise<ProviderServer> {
-      return { issuer: provider.connection.issuer, ...(await endpointsOf(provider)) };
-    },
+export const createOAuth2Strategy = (quirks: OAuth2Quirks = {}): Strategy => ({
+  async server(provider): Promise<ProviderServer> {
+    return { issuer: provider.connection.issuer, ...(await endpointsOf(provider)) };
+  },
 
-    async authorizationUrl(provider, { state, code_challenge, wishes, keeps }) {
-      const { connection } = provider;
-      const url = new URL((await endpointsOf(provider)).authorization_endpoint);
-      const scopes = scopesAsked(provider, keeps);
-      const parameters = {
-        ...wishes,
-        response_type: 'code',
-        client_id: connection.provider_client_id,
-        redirect_uri: provider.redirect_uri,
-        ...(scopes.length > 0 && { scope: scopes.join(' ') }),
-        state,
-        code_challenge,
-        code_challenge_method: 'S256',
-      };
-      for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-      return url;
-    },
+  async authorizationUrl(provider, { state, code_challenge, wishes, keeps }) {
+    const { connection } = provider;
+    const url = new URL((await endpointsOf(provider)).authorization_endpoint);
+    const scopes = scopesAsked(provider, keeps);
+    const parameters = {
+      ...wishes,
+      response_type: 'code',
+      client_id: connection.provider_client_id,
+      redirect_uri: provider.redirect_uri,
+      ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+      state,
+      code_challenge,
+      code_challenge_method: 'S256',
+    };
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+    return url;
+  },
 
-    async redeem(provider, answer) {
-      const { json, auth_method } = await redeemedCode(provider, answer);
-      const { access_token } = json;
-      const headers = { authorization: `Bearer ${access_token}` };
-      const { userinfo_endpoint, token_endpoint, revocation_endpoint = null } = await endpointsOf(provider);
-      const claims = await askJson(provider, userinfo_endpoint, { headers }, 'the userinfo endpoint');
-      if (typeof claims !== 'object' || claims === null || Array.isArray(claims))
-        throw new ProviderFailure('userinfo is not a JSON object');
-      const { keeps } = answer;
-      const rest = { asked: scopesAsked(provider, keeps), token_endpoint, revocation_endpoint, auth_method };
-      return {
-        claims: quirks.complete ? await quirks.complete(provider, access_token, claims as Claims) : (claims as Claims),
-        tokens: keeps && readTokens(json, rest),
-      };
-    },
-  };
-}
+  async redeem(provider, answer) {
+    const { json, auth_method } = await redeemedCode(provider, answer);
+    const { access_token } = json;
+    const headers = { authorization: `Bearer ${access_token}` };
+    const { userinfo_endpoint, token_endpoint, revocation_endpoint = null } = await endpointsOf(provider);
+    const claims = await askJson(provider, userinfo_endpoint, { headers }, 'the userinfo endpoint');
+    if (typeof claims !== 'object' || claims === null || Array.isArray(claims)) throw new ProviderFailure('userinfo is not a JSON object');
+    const { keeps } = answer;
+    const rest = { asked: scopesAsked(provider, keeps), token_endpoint, revocation_endpoint, auth_method };
+    return {
+      claims: quirks.complete ? await quirks.complete(provider, access_token, claims as Claims) : (claims as Claims),
+      tokens: keeps && readTokens(json, rest),
+    };
+  },
+});
 
 export const oauth2 = createOAuth2Strategy();

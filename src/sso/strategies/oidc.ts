@@ -50,9 +50,8 @@ function issuerOf({ connection, description }: Provider): string {
   return issuer;
 }
 
-function postsSecret({ token_endpoint_auth_methods_supported: methods }: client.ServerMetadata): boolean {
-  return methods !== undefined && !methods.includes('client_secret_basic') && methods.includes('client_secret_post');
-}
+const postsSecret = ({ token_endpoint_auth_methods_supported: methods }: client.ServerMetadata): boolean =>
+  methods !== undefined && !methods.includes('client_secret_basic') && methods.includes('client_secret_post');
 
 /** RFC 6749 2.3.1 wants Basic; a provider that lists only the body gets it there. */
 function secretAuthentication({ client_secret }: Provider, server: client.ServerMetadata): client.ClientAuth {
@@ -218,8 +217,6 @@ export function createOidcStrategy(quirks: OidcQuirks = {}): Strategy {
 }
 
 /** `openid` is what makes it OpenID Connect (OIDC Core 3.1.2.1). */
-function oidcScope(scopes: readonly string[]): string {
-  return [...new Set(['openid', ...scopes])].join(' ');
-}
+const oidcScope = (scopes: readonly string[]): string => [...new Set(['openid', ...scopes])].join(' ');
 
 export const oidc = createOidcStrategy();

@@ -7,6 +7,7 @@ import { downloadsOf } from '../../parts/lists/downloads.js';
 import type { ExportColumn, Presentation } from '../../parts/records/presentation.js';
 import { own } from '../../../lib/named.js';
 import type { Part, Value } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { code, state, tags, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
@@ -23,20 +24,10 @@ function outcomeOf(record: ResourceObject): Value {
 }
 function changes(record: ResourceObject, names: Names): Part {
   const rows = Object.entries(record.attributes['changes'] as Record<string, [unknown, unknown]>).map(([name, [before, after]]) => ({
-    path: null,
     cells: [code(name), shownValue(name, before, names), shownValue(name, after, names)],
   }));
-  const empty = { title: 'No attribute changed', text: 'There are no further details.', button: null };
-  return {
-    kind: 'table',
-    id: 'changes',
-    caption: 'Changes',
-    heading: true,
-    columns: [{ label: 'Attribute' }, { label: 'Before' }, { label: 'After' }],
-    rows,
-    empty,
-    pager: null,
-  };
+  const nothing = ['No attribute changed', 'There are no further details.'] as const;
+  return pageTable({ id: 'changes', caption: 'Changes', columns: ['Attribute', 'Before', 'After'], rows, nothing });
 }
 
 const kindChoices = async () => [

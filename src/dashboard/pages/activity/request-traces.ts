@@ -3,6 +3,7 @@ import { own } from '../../../lib/named.js';
 import { refusalRules, type ScopeRuling } from '../../../lib/refusal-rules.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import type { Part, Row, Value } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import { recordPath, type Presentation, type ViewContext } from '../../parts/records/presentation.js';
 import { includedRecord, may, relatedId } from '../../parts/records/objects.js';
 import { code, lines, link, quiet, stack, state, tags, text, time, words } from '../../parts/values.js';
@@ -74,21 +75,18 @@ function scopesPart(record: ResourceObject): Part[] {
   const { scopes } = detailOf(record);
   if (scopes === undefined || scopes.length === 0) return [];
   const rows = scopes.map(({ name, rule }) => ({
-    path: null,
     cells: [
       code(name),
       rule === 'granted' ? state('good', 'Granted') : state('bad', refusalRules[rule].title),
       text(rule === 'granted' ? '' : `${refusalRules[rule].found} ${refusalRules[rule].fix}`),
     ],
   }));
-  const columns = [{ label: terms.scope }, { label: 'Result' }, { label: 'Reason and remedy' }];
-  const empty = { title: terms.no_scopes, text: '', button: null };
-  return [{ kind: 'table', id: 'scopes', caption: terms.scopes, heading: true, columns, rows, empty, pager: null }];
+  const columns = [terms.scope, 'Result', 'Reason and remedy'];
+  return [pageTable({ id: 'scopes', caption: terms.scopes, columns, rows, nothing: [terms.no_scopes, ''] })];
 }
 
 function stepsPart(record: ResourceObject, { now }: ViewContext): Part {
   const rows = stepsOf(record).map((one) => ({
-    path: null,
     cells: [
       text(stepLabel(one.step)),
       outcomeState(one.outcome),
@@ -97,9 +95,8 @@ function stepsPart(record: ResourceObject, { now }: ViewContext): Part {
       time(one.at, now),
     ],
   }));
-  const columns = ['Step', terms.outcome, terms.reason, terms.request_id, terms.time].map((label) => ({ label }));
-  const empty = { title: 'No steps', text: '', button: null };
-  return { kind: 'table', id: 'steps', caption: 'From authorization to tokens', heading: true, columns, rows, empty, pager: null };
+  const columns = ['Step', terms.outcome, terms.reason, terms.request_id, terms.time];
+  return pageTable({ id: 'steps', caption: 'From authorization to tokens', columns, rows, nothing: ['No steps', ''] });
 }
 
 const ruleChoices = async () => Object.entries(refusalRules).map(([value, { title }]) => ({ value, label: title }));

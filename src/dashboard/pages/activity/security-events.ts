@@ -6,6 +6,7 @@ import { namesOf, storedNames, type Names } from '../../parts/activity/names.js'
 import { activitySentence } from '../../parts/activity/sentences.js';
 import type { Presentation } from '../../parts/records/presentation.js';
 import type { Part, Value } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { code, inWords, state, text, time } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
@@ -23,9 +24,9 @@ function severity(record: ResourceObject): Value {
 
 function details(record: ResourceObject, names: Names): Part {
   const { reason: _reason, target: _target, ...rest } = detailOf(record);
-  const rows = Object.entries(rest).map(([name, value]) => ({ path: null, cells: [code(name), shownValue(name, value, names)] }));
-  const empty = { title: terms.none, text: 'This kind of event has no further details.', button: null };
-  return { kind: 'table', id: 'detail', caption: 'Details', heading: true, columns: [{ label: terms.name }, { label: terms.value }], rows, empty, pager: null }; // prettier-ignore
+  const rows = Object.entries(rest).map(([name, value]) => ({ cells: [code(name), shownValue(name, value, names)] }));
+  const nothing = [terms.none, 'This kind of event has no further details.'] as const;
+  return pageTable({ id: 'detail', caption: 'Details', columns: [terms.name, terms.value], rows, nothing });
 }
 
 const severityChoices = async () => Object.entries(severities).map(([value, [, label]]) => ({ value, label }));

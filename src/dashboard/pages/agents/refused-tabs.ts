@@ -1,4 +1,5 @@
 import { entryOfEvent } from '../../parts/activity/entry.js';
+import { pageTable } from '../../parts/page-tables.js';
 import { from, happened, partyValue, traceOf } from '../../parts/activity/columns.js';
 import { namesOf } from '../../parts/activity/names.js';
 import { listOf } from '../../parts/records/objects.js';
@@ -34,12 +35,11 @@ const refusedTab = ({ event, label, nothingYet, hasClient, when }: Refused): Tab
       entries.map(([, entry]) => entry),
     );
     return [
-      {
-        kind: 'table',
+      pageTable({
         id: inAddress(label).replace('_', '-'),
         caption: label,
         heading: false,
-        columns: [terms.event, ...(hasClient ? [terms.client] : []), 'From', terms.request_id, terms.time].map((one) => ({ label: one })),
+        columns: [terms.event, ...(hasClient ? [terms.client] : []), 'From', terms.request_id, terms.time],
         rows: entries.map(([event_id, entry]) => ({
           path: recordPath('security_events', event_id),
           cells: [
@@ -50,9 +50,8 @@ const refusedTab = ({ event, label, nothingYet, hasClient, when }: Refused): Tab
             time(entry.occurred_at, view.now),
           ],
         })),
-        empty: { title: terms.nothing_yet, text: nothingYet, button: null },
-        pager: null,
-      },
+        nothing: [terms.nothing_yet, nothingYet],
+      }),
     ];
   },
 });

@@ -1,6 +1,7 @@
 import { acrLabel, signingAlgorithmChoices } from '../../parts/forms/choices.js';
 import { claimMappingLine } from './claim-mapping-lines.js';
 import type { Part } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import { requirementFields } from './requirement-fields.js';
 import { recordPath, type FormSubject, type ViewContext, type Presentation } from '../../parts/records/presentation.js';
 import { may, relatedOf } from '../../parts/records/objects.js';
@@ -54,21 +55,13 @@ async function permissionsOf(view: ViewContext, record: ResourceObject): Promise
   const path = `/dashboard/permissions/new?api_resource=${encodeURIComponent(record.id)}`;
   const button =
     isOwn(record) && may(view.req.call, 'permissions', 'write') ? { label: 'Add permission', path, variant: 'quiet' as const } : null;
-  const empty = {
-    title: 'No permissions',
-    text: 'Add permissions such as orders:read. They are the scopes that callers can request.',
-    button,
-  };
-  const table: Part = {
-    kind: 'table',
+  const table = pageTable({
     id: 'permissions',
     caption: terms.permissions,
-    heading: true,
-    columns: [{ label: terms.scope }, { label: terms.description }],
+    columns: [terms.scope, terms.description],
     rows,
-    empty,
-    pager: null,
-  };
+    nothing: ['No permissions', 'Add permissions such as orders:read. They are the scopes that callers can request.', button],
+  });
   return [table, ...(button && rows.length > 0 ? [{ kind: 'buttons' as const, links: [button], posts: [] }] : [])];
 }
 

@@ -2,12 +2,14 @@ import { downloadsOf } from '../../parts/lists/downloads.js';
 import { apiResourceChoices, permissionChoices } from '../../parts/forms/choices.js';
 import { recordPath, type Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { relatedOf } from '../../parts/records/objects.js';
+import { includedRecord, relatedOf } from '../../parts/records/objects.js';
 import { code, figure, link, quiet, state, tags, text, time, yesNo, words } from '../../parts/values.js';
 import type { Part } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import { terms } from '../../parts/words.js';
 
 const isOwn = (record: ResourceObject) => record.attributes['is_system'] !== true;
+const apiOf = (record: ResourceObject, included: readonly ResourceObject[]) => includedRecord(record, 'api_resource', included);
 const names = (included: readonly ResourceObject[]) =>
   included.filter((one) => one.type === 'permission').map((one) => one.attributes['name']);
 
@@ -29,18 +31,15 @@ async function holders(view: Parameters<NonNullable<Presentation['more']>>[0], r
     path: recordPath('users', user.id),
     cells: [text(user.attributes['email']), text([user.attributes['first_name'], user.attributes['last_name']].filter(Boolean).join(' '))],
   }));
-  const empty = { title: 'No users with this role', text: 'Give it to a user on the user’s page, under Roles.', button: null };
-  const table: Part = {
-    kind: 'table',
-    id: 'holders',
-    caption: next ? 'Users with this role (the first 50)' : `Users with this role (${figure(records.length)})`,
-    heading: true,
-    columns: [{ label: terms.user }, { label: terms.name }],
-    rows,
-    empty,
-    pager: null,
-  };
-  return [table];
+  return [
+    pageTable({
+      id: 'holders',
+      caption: next ? 'Users with this role (the first 50)' : `Users with this role (${figure(records.length)})`,
+      columns: [terms.user, terms.name],
+      rows,
+      nothing: ['No users with this role', 'Give it to a user on the user’s page, under Roles.'],
+    }),
+  ];
 }
 
 export const rolesPresentation: Presentation = {
@@ -159,8 +158,3 @@ export const permissionsPresentation: Presentation = {
     typed: (record) => words(record.attributes['name']),
   },
 };
-
-function apiOf(record: ResourceObject, included: readonly ResourceObject[]): ResourceObject | undefined {
-  const data = record.relationships?.['api_resource']?.data;
-  return data && 'id' in data ? included.find((one) => one.type === 'api_resource' && one.id === data.id) : undefined;
-}

@@ -8,6 +8,7 @@ import { runEndpoint } from '../../../management/run-endpoint.js';
 import { isForClientItself, previewedGrantTypes } from '../../../oauth/preview/token-preview.js';
 import { apiResourceChoices } from '../../parts/forms/choices.js';
 import type { Choice, FilterField, Part } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import { recordPath, type ViewContext } from '../../parts/records/presentation.js';
 import { listOf, may, recordOf } from '../../parts/records/objects.js';
 import { code, durationWords, state, text, words } from '../../parts/values.js';
@@ -110,14 +111,11 @@ const block = (id: string, title: string, lead: string | null, claims: unknown):
 });
 
 function scopesPart(scopes: readonly Scope[]): Part {
-  return {
-    kind: 'table',
+  return pageTable({
     id: 'scopes',
     caption: terms.scopes,
-    heading: true,
-    columns: [{ label: terms.scope }, { label: 'In the token' }, { label: terms.reason }, { label: terms.remedy }],
+    columns: [terms.scope, 'In the token', terms.reason, terms.remedy],
     rows: scopes.map(({ name, granted, rule, detail }) => ({
-      path: null,
       cells: [
         code(name),
         granted ? state('good', terms.yes) : state('bad', terms.no),
@@ -125,9 +123,8 @@ function scopesPart(scopes: readonly Scope[]): Part {
         text(granted ? '' : refusalRules[rule].fix),
       ],
     })),
-    empty: { title: terms.no_scopes, text: 'None was requested, and there is no default.', button: null },
-    pager: null,
-  };
+    nothing: [terms.no_scopes, 'None was requested, and there is no default.'],
+  });
 }
 
 function tokensParts({ access_token, id_token, userinfo, refresh_token }: Previewed, own: boolean): Part[] {

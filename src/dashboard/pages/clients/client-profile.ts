@@ -2,6 +2,7 @@ import { fapi2Problems, type Fapi2Settings } from '../../../domain/clients/fapi2
 import { isFapi2, takesTokensOf } from '../../../domain/clients/profile.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import type { Choice, Part, TableRow, Value } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import { recordPath, type ViewContext } from '../../parts/records/presentation.js';
 import { includedRecord, may, relatedOf } from '../../parts/records/objects.js';
 import { code, quiet, text, words } from '../../parts/values.js';
@@ -38,7 +39,6 @@ export async function profileParts(view: ViewContext, record: ResourceObject): P
   const settings = attributesOf(record);
   if (!isFapi2(settings)) return [];
   const own = fapi2Problems(settings, view.req.ctx.config).map(({ attribute, detail }): TableRow => ({
-    path: null,
     cells: [
       code([attribute].flat().map(words).join('.')),
       text(detail.replace(/^FAPI 2\.0: (.)/, (_, first: string) => first.toUpperCase())),
@@ -46,7 +46,6 @@ export async function profileParts(view: ViewContext, record: ResourceObject): P
   }));
   const rows = [...own, ...(await refusedResources(view, record))];
   if (rows.length === 0) return [];
-  const columns = ['Where', 'Violation'].map((label) => ({ label }));
-  const empty = { title: 'All are met', text: '', button: null };
-  return [{ kind: 'table', id: 'unmet', caption: 'Unmet FAPI 2.0 requirements', heading: true, columns, rows, empty, pager: null }];
+  const columns = ['Where', 'Violation'];
+  return [pageTable({ id: 'unmet', caption: 'Unmet FAPI 2.0 requirements', columns, rows, nothing: ['All are met', ''] })];
 }

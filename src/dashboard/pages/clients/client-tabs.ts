@@ -1,6 +1,7 @@
 import { connectionChoices } from '../../parts/forms/choices.js';
 import { linkForm } from '../../parts/forms/linked-records.js';
 import type { Part } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import { recordPath, type ViewContext } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { may, relatedOf } from '../../parts/records/objects.js';
@@ -11,10 +12,9 @@ import { terms } from '../../parts/words.js';
 type Key = Readonly<Record<string, unknown>>;
 
 function keysTable(keys: readonly Key[]): Part {
-  const columns = [terms.key_id, terms.type, terms.algorithm, 'Use'].map((label) => ({ label }));
-  const rows = keys.map((key) => ({ path: null, cells: [code(key['kid']), text(key['kty']), text(key['alg']), text(key['use'])] }));
-  const empty = { title: terms.no_keys, text: 'This client has no public keys.', button: null };
-  return { kind: 'table', id: 'keys', caption: 'Public keys', heading: true, columns, rows, empty, pager: null };
+  const columns = [terms.key_id, terms.type, terms.algorithm, 'Use'];
+  const rows = keys.map((key) => ({ cells: [code(key['kid']), text(key['kty']), text(key['alg']), text(key['use'])] }));
+  return pageTable({ id: 'keys', caption: 'Public keys', columns, rows, nothing: [terms.no_keys, 'This client has no public keys.'] });
 }
 
 /** What the client proves itself with: its secret, as far as anybody may see it, and its public keys. */
@@ -51,13 +51,13 @@ export async function connectionsTab(view: ViewContext, record: ResourceObject):
   const all = 'If none is selected, every enabled connection is offered.';
   if (!may(call, 'clients', 'write')) {
     const { records } = await relatedOf(call, 'clients', record.id, 'connections', { size: 100, sort: 'name' });
-    const columns = [terms.connection, terms.status].map((label) => ({ label }));
+    const columns = [terms.connection, terms.status];
     const rows = records.map((one) => ({
       path: recordPath('connections', one.id),
       cells: [text(one.attributes['display_name']), text(one.attributes['status'] === 'enabled' ? terms.enabled : terms.disabled)],
     }));
-    const empty = { title: 'All connections', text: all, button: null };
-    return [{ kind: 'table', id: 'connections', caption: terms.connections, heading: false, columns, rows, empty, pager: null }];
+    const nothing = ['All connections', all] as const;
+    return [pageTable({ id: 'connections', caption: terms.connections, heading: false, columns, rows, nothing })];
   }
   const choices = await connectionChoices(view);
   if (choices.length === 0) return [{ kind: 'text', title: 'No connections', paragraphs: ['There are no connections to offer.'] }];

@@ -2,6 +2,7 @@ import { withExtras } from '../../parts/lists/extras.js';
 import { recordPath, type Presentation } from '../../parts/records/presentation.js';
 import { activityTabOf } from '../../parts/activity/timeline.js';
 import type { Part, Value } from '../../parts/page-parts.js';
+import { pageTable, recordsTable } from '../../parts/page-tables.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { includedRecord, listOf, may, relatedOf } from '../../parts/records/objects.js';
 import { quiet, stack, state, tags, text, time, words } from '../../parts/values.js';
@@ -46,14 +47,11 @@ async function grantsTab(view: Parameters<typeof quickStartTab>[0], record: Reso
   const button = may(view.req.call, 'client_grants', 'write')
     ? { label: terms.create_client_grant, path, variant: 'quiet' as const }
     : null;
-  const empty = {
-    title: 'No grants',
-    text: 'Without a grant, this client can’t get tokens for itself (client credentials) or request Management API permissions from people.',
-    button,
-  };
-  const columns = [terms.api, terms.subject_type, terms.allowed_scopes, terms.created].map((label) => ({ label }));
+  const without =
+    'Without a grant, this client can’t get tokens for itself (client credentials) or request Management API permissions from people.';
+  const columns = [terms.api, terms.subject_type, terms.allowed_scopes, terms.created];
   return [
-    { kind: 'table', id: 'grants', caption: 'Grants', heading: false, columns, rows, empty, pager: null },
+    pageTable({ id: 'grants', caption: 'Grants', heading: false, columns, rows, nothing: ['No grants', without, button] }),
     ...(button && rows.length > 0 ? [{ kind: 'buttons' as const, links: [button], posts: [] }] : []),
   ];
 }
@@ -67,14 +65,15 @@ async function authorizationsTab(view: Parameters<typeof quickStartTab>[0], reco
     include: 'user',
   });
   const listing = await withExtras(view, authorizationsPresentation, found);
-  const columns = authorizationsPresentation.columns.filter(({ label }) => label !== terms.client);
-  const rows = listing.records.map((one) => ({
-    path: recordPath('authorizations', one.id),
-    cells: columns.map((column) => column.value(one, view, listing)),
-  }));
-  const empty = { title: 'Acts for nobody', text: 'This client has no tokens for anyone.', button: null };
-  const shown = columns.map(({ label }) => ({ label }));
-  return [{ kind: 'table', id: 'authorizations', caption: terms.authorizations, heading: false, columns: shown, rows, empty, pager: null }];
+  return [
+    recordsTable(view, authorizationsPresentation, listing, {
+      id: 'authorizations',
+      caption: terms.authorizations,
+      heading: false,
+      without: terms.client,
+      nothing: ['Acts for nobody', 'This client has no tokens for anyone.'],
+    }),
+  ];
 }
 
 export const clientsPresentation: Presentation = {

@@ -7,6 +7,7 @@ import type { ResourceObject } from '../../../management/documents.js';
 import { named, own } from '../../../lib/named.js';
 import { strangersName } from '../../../lib/plain-words.js';
 import type { Part, TableRow, Value } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import { recordPath } from '../../parts/records/presentation.js';
 import type { Render } from '../../parts/render.js';
 import { listOf, may, recordOf, resourceOf } from '../../parts/records/objects.js';
@@ -102,20 +103,13 @@ export function selfRegisteredClientsPage(render: Render) {
     const { records } = await listOf(call, 'clients', { filters: { verified: 'false' }, size: shown, sort: '-created_at' });
     const writable = may(call, 'clients', 'write');
     const now = call.ctx.clock.now();
-    const table: Part = {
-      kind: 'table',
+    const table = pageTable({
       id: 'self-registered-clients',
       caption: terms.not_verified,
-      heading: true,
-      columns: [terms.application, 'Redirect hosts', terms.status, 'Registered', terms.last_used].map((label) => ({ label })),
+      columns: [terms.application, 'Redirect hosts', terms.status, 'Registered', terms.last_used],
       rows: records.map((record) => rowOf(record, now, writable)),
-      empty: {
-        title: 'No self-registered clients',
-        text: 'Applications that registered themselves appear here until you verify them.',
-        button: null,
-      },
-      pager: null,
-    };
+      nothing: ['No self-registered clients', 'Applications that registered themselves appear here until you verify them.'],
+    });
     render(req, res, {
       title: terms.self_registered_clients,
       lead: 'Applications that registered themselves, such as MCP clients. They are unverified until you verify them.',

@@ -1,6 +1,7 @@
 import { activityTabOf } from '../../parts/activity/timeline.js';
 import type { Part } from '../../parts/page-parts.js';
-import { recordPath, type ViewContext, type TabSpec } from '../../parts/records/presentation.js';
+import { recordsTable } from '../../parts/page-tables.js';
+import type { ViewContext, TabSpec } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { listOf } from '../../parts/records/objects.js';
 import { readableIncludes } from '../../parts/records/record.js';
@@ -16,20 +17,12 @@ async function links(view: ViewContext, connection: ResourceObject, proven: bool
   const filters = { connection: connection.id, proven: String(proven) };
   const listing = await listOf(req.call, identitiesPresentation.path, { filters, size: most, include });
   if (!proven && listing.records.length === 0) return null;
-  const columns = identitiesPresentation.columns.filter(({ label }) => label !== terms.connection);
-  return {
-    kind: 'table',
+  return recordsTable(view, identitiesPresentation, listing, {
     id: proven ? 'proven' : 'void',
     caption: proven ? 'Active connected accounts' : terms.suspended_until_verified_again,
-    heading: true,
-    columns: columns.map(({ label }) => ({ label })),
-    rows: listing.records.map((one) => ({
-      path: recordPath(identitiesPresentation.path, one.id),
-      cells: columns.map((column) => column.value(one, view, listing)),
-    })),
-    empty: { title: 'No accounts that sign in', text: 'Accounts appear when people sign in through this connection.', button: null },
-    pager: null,
-  };
+    without: terms.connection,
+    nothing: ['No accounts that sign in', 'Accounts appear when people sign in through this connection.'],
+  });
 }
 
 /** The accounts that are connected through a connection, those first whose link its last change has voided. */

@@ -2,7 +2,8 @@ import type { UserImportRow } from '../../../db/tables/user_imports.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { shortened } from '../../../lib/shortened.js';
 import type { ImportPreview } from '../../../management/imports/preview.js';
-import type { Part, TablePart, Value } from '../../parts/page-parts.js';
+import type { Part, Value } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import { recordPath } from '../../parts/records/presentation.js';
 import { code, figure, inWords, lines, number, state, text, words } from '../../parts/values.js';
 
@@ -17,14 +18,6 @@ function becomesOf({ name, becomes, nearest }: ImportPreview['attributes'][numbe
   return state('bad', `Unknown: its rows fail.${nearest === null ? '' : ` Did you mean ${nearest}?`}`);
 }
 
-const tableOf = (part: Pick<TablePart, 'id' | 'caption' | 'columns' | 'rows'>): TablePart => ({
-  kind: 'table',
-  heading: true,
-  empty: { title: '', text: '', button: null },
-  pager: null,
-  ...part,
-});
-
 /** What becomes of a file that is here, by its first rows, and what starts the import. */
 export function previewParts({ id }: ResourceObject, { dry_run }: UserImportRow, preview: ImportPreview): readonly Part[] {
   const { row_count, attributes, refused, error } = preview;
@@ -33,22 +26,21 @@ export function previewParts({ id }: ResourceObject, { dry_run }: UserImportRow,
   if (row_count === 0 && error === null) found.push({ kind: 'notice', tone: 'bad', text: 'The file has no rows.' });
   if (attributes.length > 0)
     found.push(
-      tableOf({
+      pageTable({
         id: 'attributes',
         caption: `Attributes of the first ${row_count === 1 ? 'row' : `${figure(row_count)} rows`}`,
-        columns: [{ label: 'In the file' }, { label: 'Becomes' }, { label: 'Examples' }],
-        rows: attributes.map((one) => ({ path: null, cells: [code(short(one.name)), becomesOf(one), lines(one.samples.map(short))] })),
+        columns: ['In the file', 'Becomes', 'Examples'],
+        rows: attributes.map((one) => ({ cells: [code(short(one.name)), becomesOf(one), lines(one.samples.map(short))] })),
       }),
     );
   if (refused.length > 0)
     found.push(
-      tableOf({
+      pageTable({
         id: 'refused',
         caption: `${figure(refused.length)} of them would fail`,
-        columns: [{ label: 'Line' }, { label: 'Problem' }, { label: 'Attribute' }],
-        rows: refused.slice(0, shownProblems).map(({ line, problem }) => ({
-          path: null,
-          cells: [number(line), text(problem.detail), code(problem.pointer)],
+        columns: ['Line', 'Problem', 'Attribute'],
+        rows: refused.slice(0, shownProblems).map(({ line, problem: { detail, pointer } }) => ({
+          cells: [number(line), text(detail), code(pointer)],
         })),
       }),
     );

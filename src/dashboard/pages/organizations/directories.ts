@@ -1,12 +1,13 @@
 import { listRequests, type DirectoryRequest } from '../../../domain/directories/requests.js';
 import { organizationChoices } from '../../parts/forms/choices.js';
 import type { Part } from '../../parts/page-parts.js';
-import { recordPath, type Presentation, type ViewContext } from '../../parts/records/presentation.js';
-import { includedRecord, relatedId } from '../../parts/records/objects.js';
+import { pageTable } from '../../parts/page-tables.js';
+import type { Presentation, ViewContext } from '../../parts/records/presentation.js';
+import { includedRecord } from '../../parts/records/objects.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { code, quiet, stack, statusStates, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
-import { organizationOf } from './organization-domains.js';
+import { organizationOf, pathOfOrganization } from './organization-domains.js';
 
 const directoryState = statusStates({ enabled: ['good', terms.enabled], disabled: ['quiet', terms.disabled] });
 
@@ -22,23 +23,15 @@ const answered = ({ response_status, error }: DirectoryRequest) =>
 async function requests({ req, now }: ViewContext, { id }: ResourceObject): Promise<readonly Part[]> {
   const sent = await listRequests(req.ctx, id);
   return [
-    {
-      kind: 'table',
+    pageTable({
       id: 'requests',
       caption: 'Last requests',
-      heading: true,
-      columns: [{ label: 'Request' }, { label: 'Answer' }, { label: terms.time }, { label: terms.request_id }],
+      columns: ['Request', 'Answer', terms.time, terms.request_id],
       rows: sent.map((one) => ({
-        path: null,
         cells: [code(`${one.method} ${one.path}`), answered(one), time(one.requested_at.toISOString(), now), code(one.request_id)],
       })),
-      empty: {
-        title: 'No requests yet',
-        text: 'Give the provider the SCIM URL and the token, and let it test the connection.',
-        button: null,
-      },
-      pager: null,
-    },
+      nothing: ['No requests yet', 'Give the provider the SCIM URL and the token, and let it test the connection.'],
+    }),
   ];
 }
 
@@ -101,10 +94,7 @@ export const directoriesPresentation: Presentation = {
   remove: {
     label: 'Delete directory',
     text: 'The provider no longer adds or removes people. Its groups are deleted, with the roles they give. Members stay, and people it has blocked stay blocked.',
-    leadsTo: (record) => {
-      const organization = relatedId(record, 'organization');
-      return organization === null ? null : recordPath('organizations', organization);
-    },
+    leadsTo: pathOfOrganization(),
   },
   actions: {
     rotate_token: {

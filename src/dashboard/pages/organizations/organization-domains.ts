@@ -17,16 +17,16 @@ const domainState = (record: ResourceObject): Value =>
   record.attributes['missing_since'] === null ? states(record) : state('warning', terms.dns_record_missing);
 
 /** The organization that a record belongs to, by its name where the reader may see it. */
-export function organizationOf(record: ResourceObject, included: readonly ResourceObject[]): Value {
-  return linkedRecord(record, 'organization', 'organizations', 'display_name', included, quiet('–'));
-}
+export const organizationOf = (record: ResourceObject, included: readonly ResourceObject[]): Value =>
+  linkedRecord(record, 'organization', 'organizations', 'display_name', included, quiet('–'));
 
 const connectionOf = (record: ResourceObject, included: readonly ResourceObject[]) =>
   linkedRecord(record, 'connection', 'connections', 'display_name', included, quiet('Any of the organization'));
 
-const tabOf = (record: ResourceObject) => {
+/** The page of the record's organization, or a tab of it. */
+export const pathOfOrganization = (tab?: string) => (record: ResourceObject) => {
   const organization = relatedId(record, 'organization');
-  return organization === null ? null : `${recordPath('organizations', organization)}/domains`;
+  return organization === null ? null : [recordPath('organizations', organization), tab].filter(Boolean).join('/');
 };
 
 export const organizationDomainsPresentation: Presentation = {
@@ -89,7 +89,7 @@ export const organizationDomainsPresentation: Presentation = {
     label: terms.remove_domain,
     text: 'The organization no longer manages people with an address there, and its connections and directory no longer speak for them.',
     typed: (record) => words(record.attributes['domain']),
-    leadsTo: tabOf,
+    leadsTo: pathOfOrganization('domains'),
   },
   actions: { verify: { label: terms.verify_domain, done: 'checked' } },
 };

@@ -1,15 +1,9 @@
 import { organizationChoices, organizationRoleChoices } from '../../parts/forms/choices.js';
+import { linkedNames } from '../../parts/records/linked-record.js';
 import type { Presentation } from '../../parts/records/presentation.js';
-import { relatedIds } from '../../parts/records/objects.js';
-import type { ResourceObject } from '../../../management/documents.js';
 import { code, tags, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 import { organizationOf } from './organization-domains.js';
-
-const rolesOf = (record: ResourceObject, included: readonly ResourceObject[]) => {
-  const ids = new Set(relatedIds(record, 'roles'));
-  return included.filter(({ type, id }) => type === 'role' && ids.has(id)).map((role) => role.attributes['name']);
-};
 
 export const organizationGroupsPresentation: Presentation = {
   path: 'organization_groups',
@@ -22,7 +16,7 @@ export const organizationGroupsPresentation: Presentation = {
   columns: [
     { label: terms.group, sort: 'display_name', value: (record) => text(record.attributes['display_name']) },
     { label: terms.organization, value: (record, _view, { included }) => organizationOf(record, included) },
-    { label: terms.roles, value: (record, _view, { included }) => tags(rolesOf(record, included), 4) },
+    { label: terms.roles, value: (record, _view, { included }) => tags(linkedNames(record, 'roles', included), 4) },
     { label: 'Updated', sort: 'updated_at', value: (record, { now }) => time(record.attributes['updated_at'], now) },
   ],
   filters: [
@@ -32,7 +26,7 @@ export const organizationGroupsPresentation: Presentation = {
   name: (record) => words(record.attributes['display_name']),
   summary: (record, { now }, included) => [
     { label: terms.organization, value: organizationOf(record, included) },
-    { label: terms.roles, value: tags(rolesOf(record, included), 100) },
+    { label: terms.roles, value: tags(linkedNames(record, 'roles', included), 100) },
     { label: 'ID in the directory', value: code(record.attributes['external_id'], true) },
     { label: 'Updated', value: time(record.attributes['updated_at'], now) },
     { label: terms.created, value: time(record.attributes['created_at'], now) },

@@ -1,7 +1,6 @@
 import { clientChoices, organizationChoices, organizationRoleChoices } from '../../parts/forms/choices.js';
-import { linkedRecord } from '../../parts/records/linked-record.js';
+import { linkedNames, linkedRecord } from '../../parts/records/linked-record.js';
 import { type Presentation } from '../../parts/records/presentation.js';
-import { relatedIds } from '../../parts/records/objects.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { quiet, statusStates, tags, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
@@ -16,8 +15,7 @@ const states = statusStates({
 const status = (record: ResourceObject) => record.attributes['status'];
 
 const rolesOf = (record: ResourceObject, included: readonly ResourceObject[]) => {
-  const ids = new Set(relatedIds(record, 'roles'));
-  const names = included.filter(({ type, id }) => type === 'role' && ids.has(id)).map((role) => role.attributes['name']);
+  const names = linkedNames(record, 'roles', included);
   return names.length === 0 ? quiet(terms.default_roles) : tags(names, 4);
 };
 

@@ -1,12 +1,11 @@
 import { organizationChoices, organizationRoleChoices, userChoices } from '../../parts/forms/choices.js';
-import { linkedName, linkedRecord } from '../../parts/records/linked-record.js';
-import { recordPath, type Presentation } from '../../parts/records/presentation.js';
-import { relatedId, relatedIds } from '../../parts/records/objects.js';
+import { linkedName, linkedNames, linkedRecord } from '../../parts/records/linked-record.js';
+import type { Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { statusStates, tags, text, time, words } from '../../parts/values.js';
 import { named } from '../../../lib/named.js';
 import { terms } from '../../parts/words.js';
-import { organizationOf } from './organization-domains.js';
+import { organizationOf, pathOfOrganization } from './organization-domains.js';
 
 const memberState = statusStates({ active: ['good', terms.active], suspended: ['warning', 'Suspended'] });
 
@@ -18,16 +17,6 @@ const sources = named<string>({
   directory: 'Directory',
 });
 const sourceOf = (record: ResourceObject) => text(sources[words(record.attributes['source'])]);
-
-const rolesOf = (record: ResourceObject, included: readonly ResourceObject[]) => {
-  const ids = new Set(relatedIds(record, 'roles'));
-  return included.filter(({ type, id }) => type === 'role' && ids.has(id)).map((role) => role.attributes['name']);
-};
-
-const tabOf = (record: ResourceObject) => {
-  const organization = relatedId(record, 'organization');
-  return organization === null ? null : `${recordPath('organizations', organization)}/members`;
-};
 
 export const organizationMembershipsPresentation: Presentation = {
   path: 'organization_memberships',
@@ -42,7 +31,7 @@ export const organizationMembershipsPresentation: Presentation = {
     { label: terms.user, value: (record, _view, { included }) => text(linkedName(record, 'user', included, 'email')) },
     { label: terms.organization, value: (record, _view, { included }) => organizationOf(record, included) },
     { label: terms.status, value: memberState },
-    { label: terms.roles, value: (record, _view, { included }) => tags(rolesOf(record, included), 4) },
+    { label: terms.roles, value: (record, _view, { included }) => tags(linkedNames(record, 'roles', included), 4) },
     { label: 'Joined by', value: sourceOf },
     { label: 'Since', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],
@@ -56,7 +45,7 @@ export const organizationMembershipsPresentation: Presentation = {
   summary: (record, { now }, included) => [
     { label: terms.user, value: linkedRecord(record, 'user', 'users', 'email', included) },
     { label: terms.organization, value: organizationOf(record, included) },
-    { label: terms.roles, value: tags(rolesOf(record, included), 100) },
+    { label: terms.roles, value: tags(linkedNames(record, 'roles', included), 100) },
     { label: 'Joined by', value: sourceOf(record) },
     { label: 'Since', value: time(record.attributes['created_at'], now) },
   ],
@@ -77,7 +66,7 @@ export const organizationMembershipsPresentation: Presentation = {
   remove: {
     label: 'Remove member',
     text: 'The person keeps the account, but no longer belongs to the organization, and signing in doesn’t bring them back.',
-    leadsTo: tabOf,
+    leadsTo: pathOfOrganization('members'),
   },
   actions: {
     suspend: {

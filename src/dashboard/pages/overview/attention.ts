@@ -2,6 +2,7 @@ import { maxTroubledCounted } from '../../../db/tables/attention.js';
 import { attentionKinds, listAttention, type Attention, type AttentionKind } from '../../../domain/health/attention.js';
 import { healthState, lastAnswer } from '../../parts/health.js';
 import type { Part, TableRow } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import { may } from '../../parts/records/objects.js';
 import { recordPath, type ViewContext } from '../../parts/records/presentation.js';
 import { figureUpTo, nothing, quiet, stack, state, text, time } from '../../parts/values.js';
@@ -87,15 +88,12 @@ export async function attentionOf({ req: { call } }: ViewContext): Promise<Atten
 export function attentionParts(view: ViewContext, found: readonly Attention[]): Part[] {
   if (found.length === 0) return [];
   return [
-    {
-      kind: 'table',
+    pageTable({
       id: 'attention',
       caption: 'Needs attention',
-      heading: true,
-      columns: ['Where', terms.status, 'Cause', 'Since', 'Fix'].map((label) => ({ label })),
+      columns: ['Where', terms.status, 'Cause', 'Since', 'Fix'],
       rows: found.map((one) => rowOf(view, one)),
-      empty: { title: terms.none, text: '', button: null },
-      pager: null,
-    },
+      nothing: [terms.none, ''],
+    }),
   ];
 }

@@ -13,6 +13,7 @@ import { factorNotice } from './factor-notice.js';
 import { logColumns } from '../../parts/activity/columns.js';
 import type { Render } from '../../parts/render.js';
 import type { Part } from '../../parts/page-parts.js';
+import { recordsTable } from '../../parts/page-tables.js';
 import { withExtras } from '../../parts/lists/extras.js';
 import { recordPath, type ListSpec, type ViewContext } from '../../parts/records/presentation.js';
 import { listOf, may } from '../../parts/records/objects.js';
@@ -175,26 +176,11 @@ type Latest = Pick<ListSpec, 'columns' | 'extras'> & {
   readonly nothing: [string, string];
 };
 
-async function latest(view: ViewContext, { path, caption, columns, filters, nothing, ...spec }: Latest): Promise<Part[]> {
+async function latest(view: ViewContext, { caption, filters, nothing, ...spec }: Latest): Promise<Part[]> {
+  const { path } = spec;
   if (!may(view.req.call, path, 'read')) return [];
   const listing = await withExtras(view, spec, await listOf(view.req.call, path, { filters, size: 5 }));
-  const rows = listing.records.map((record) => ({
-    path: recordPath(path, record.id),
-    cells: columns.map((column) => column.value(record, view, listing)),
-  }));
-  const empty = { title: nothing[0], text: nothing[1], button: null };
-  return [
-    {
-      kind: 'table',
-      id: path,
-      caption,
-      heading: true,
-      columns: columns.map(({ label, numeric }) => ({ label, numeric })),
-      rows,
-      empty,
-      pager: null,
-    },
-  ];
+  return [recordsTable(view, spec, listing, { id: path, caption, nothing })];
 }
 
 export type Charts = (view: ViewContext, days: number) => Promise<readonly Part[]>;

@@ -8,6 +8,7 @@ import { languageTags, type Language } from '../../../lib/languages/languages.js
 import type { ResourceObject } from '../../../management/documents.js';
 import { languageChoices } from '../../parts/forms/choices.js';
 import type { Choice, Part, Value } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import { recordPath, type FieldSpec, type Presentation, type ViewContext } from '../../parts/records/presentation.js';
 import { draftPath, sampleOf } from './rendered-mail.js';
 import { code, quiet, stack, text, time, words } from '../../parts/values.js';
@@ -34,20 +35,16 @@ const uses: Readonly<Record<VariableKind, string>> = {
 
 function variablesPart(name: MailName): Part {
   const { needed } = mailSpec(name);
-  return {
-    kind: 'table',
+  return pageTable({
     id: 'variables',
     caption: 'Variables',
-    heading: true,
-    columns: [{ label: 'Variable' }, { label: terms.what_it_is }, { label: terms.how_to_write_it }],
+    columns: ['Variable', terms.what_it_is, terms.how_to_write_it],
     rows: Object.entries(variablesOf(name)).map(([each, { kind, description }]) => ({
-      path: null,
       cells: [code(`{{${each}}}`), text(description), text(uses[kind].replaceAll('name', each))],
       mark: needed.includes(each) ? (needed.length === 1 ? terms.mail_template_required : 'one is required') : null,
     })),
-    empty: { title: 'No variables', text: '', button: null },
-    pager: null,
-  };
+    nothing: ['No variables', ''],
+  });
 }
 
 const about = (name: MailName): Part => ({

@@ -5,6 +5,7 @@ import { isPageTextKey, maxOwnText, placeholdersOf, type Placeholder } from '../
 import type { ResourceObject } from '../../../management/documents.js';
 import { languageChoices } from '../../parts/forms/choices.js';
 import type { Part, Value } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import { areaOf } from './page-text-areas.js';
 import { hasPreview } from './page-text-preview.js';
 import { recordPath, type FieldSpec, type Presentation } from '../../parts/records/presentation.js';
@@ -29,35 +30,30 @@ const kindOf = ({ counts, needed }: Placeholder): string =>
 
 const example = ({ name, counts }: Placeholder): string => (counts ? `{${name}, plural, one {# …} other {# …}}` : `{${name}}`);
 
-const placeholders = (key: MessageKey): Part => ({
-  kind: 'table',
-  id: 'placeholders',
-  caption: 'Placeholders',
-  heading: true,
-  columns: [{ label: 'Placeholder' }, { label: terms.what_it_is }, { label: terms.how_to_write_it }],
-  rows: placeholdersOf(key).map((one) => ({
-    path: null,
-    cells: [code(`{${one.name}}`), text(kindOf(one)), code(example(one))],
-    mark: one.needed ? terms.mail_template_required : null,
-  })),
-  empty: { title: 'No placeholders', text: 'The text is shown as written.', button: null },
-  pager: null,
-});
+const placeholders = (key: MessageKey): Part =>
+  pageTable({
+    id: 'placeholders',
+    caption: 'Placeholders',
+    columns: ['Placeholder', terms.what_it_is, terms.how_to_write_it],
+    rows: placeholdersOf(key).map((one) => ({
+      cells: [code(`{${one.name}}`), text(kindOf(one)), code(example(one))],
+      mark: one.needed ? terms.mail_template_required : null,
+    })),
+    nothing: ['No placeholders', 'The text is shown as written.'],
+  });
 
 /** What the text is in every language; of a new one each leads to the form that starts from it. */
-const everyLanguage = (key: MessageKey): Part => ({
-  kind: 'table',
-  id: 'languages',
-  caption: 'Built-in texts',
-  heading: true,
-  columns: [{ label: terms.language }, { label: terms.built_in_text }],
-  rows: languageTags.map((tag) => ({
-    path: `/dashboard/page_texts/new?key=${key}&locale=${tag}`,
-    cells: [text(nameOf(tag)), spoken(catalogueOf(tag)[key], tag)],
-  })),
-  empty: { title: 'Built-in texts', text: '', button: null },
-  pager: null,
-});
+const everyLanguage = (key: MessageKey): Part =>
+  pageTable({
+    id: 'languages',
+    caption: 'Built-in texts',
+    columns: [terms.language, terms.built_in_text],
+    rows: languageTags.map((tag) => ({
+      path: `/dashboard/page_texts/new?key=${key}&locale=${tag}`,
+      cells: [text(nameOf(tag)), spoken(catalogueOf(tag)[key], tag)],
+    })),
+    nothing: ['Built-in texts', ''],
+  });
 
 const about = (key: MessageKey, tag: Language): Part => ({
   kind: 'summary',

@@ -1,6 +1,7 @@
 import type { ResourceObject } from '../../../management/documents.js';
 import type { Part } from '../../parts/page-parts.js';
-import { recordPath, type ViewContext } from '../../parts/records/presentation.js';
+import { recordsTable } from '../../parts/page-tables.js';
+import type { ViewContext } from '../../parts/records/presentation.js';
 import { listOf } from '../../parts/records/objects.js';
 import { quiet, stack, text, time } from '../../parts/values.js';
 import { authenticatorsPresentation, codesLeft, kindsOf, twoStepState } from './authenticators.js';
@@ -21,33 +22,25 @@ function signInRows({ attributes: a }: ResourceObject, now: Date) {
 }
 
 export async function authenticatorsTab(view: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
-  const listing = await listOf(view.req.call, authenticatorsPresentation.path, { filters: { user: record.id }, size: most });
-  const columns = authenticatorsPresentation.columns.filter(({ label }) => label !== terms.user);
+  const { path, title: caption } = authenticatorsPresentation;
+  const listing = await listOf(view.req.call, path, { filters: { user: record.id }, size: most });
   // Recovery codes stand in for the others: last.
   const last = (one: ResourceObject) => Number(one.attributes['kind'] === 'recovery_codes');
-  const rows = [...listing.records]
-    .sort((one, other) => last(one) - last(other))
-    .map((one) => ({
-      path: recordPath(authenticatorsPresentation.path, one.id),
-      cells: columns.map((column) => column.value(one, view, listing)),
-    }));
+  const records = [...listing.records].sort((one, other) => last(one) - last(other));
   return [
     { kind: 'summary', title: null, rows: signInRows(record, view.now) },
-    {
-      kind: 'table',
-      id: authenticatorsPresentation.path,
-      caption: authenticatorsPresentation.title,
-      heading: true,
-      columns: columns.map(({ label }) => ({ label })),
-      rows,
-      empty: {
-        title: 'No sign-in methods',
-        text: 'People add them in their account. Until then, they sign in with one factor.',
-        button: null,
+    recordsTable(
+      view,
+      authenticatorsPresentation,
+      { ...listing, records },
+      {
+        id: path,
+        caption,
+        without: terms.user,
+        nothing: ['No sign-in methods', 'People add them in their account. Until then, they sign in with one factor.'],
       },
-      pager: null,
-    },
-    ...(rows.length === 0
+    ),
+    ...(records.length === 0
       ? []
       : [
           {

@@ -1,6 +1,7 @@
 import { roleChoices } from '../../parts/forms/choices.js';
 import { linkForm } from '../../parts/forms/linked-records.js';
-import type { Part, TablePart } from '../../parts/page-parts.js';
+import type { Part } from '../../parts/page-parts.js';
+import { pageTable, recordsTable } from '../../parts/page-tables.js';
 import { withExtras } from '../../parts/lists/extras.js';
 import { recordPath, type ViewContext, type Presentation, type TabSpec } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
@@ -16,16 +17,6 @@ import { terms } from '../../parts/words.js';
 
 const most = 50;
 
-type Plain = Pick<TablePart, 'id' | 'caption' | 'columns' | 'rows'> & { readonly nothing: [title: string, text: string] };
-
-const plain = ({ nothing, ...part }: Plain): TablePart => ({
-  ...part,
-  kind: 'table',
-  heading: false,
-  empty: { title: nothing[0], text: nothing[1], button: null },
-  pager: null,
-});
-
 async function rolesTab(view: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const { call } = view.req;
   if (!may(call, 'users', 'write') || !may(call, 'roles', 'write')) {
@@ -35,10 +26,11 @@ async function rolesTab(view: ViewContext, record: ResourceObject): Promise<read
       cells: [text(role.attributes['name']), text(role.attributes['description'])],
     }));
     return [
-      plain({
+      pageTable({
         id: 'roles',
         caption: terms.roles,
-        columns: [{ label: terms.role }, { label: terms.description }],
+        heading: false,
+        columns: [terms.role, terms.description],
         rows,
         nothing: ['No roles', 'This user holds none.'],
       }),
@@ -57,17 +49,12 @@ async function rolesTab(view: ViewContext, record: ResourceObject): Promise<read
 
 async function sessionsTab(view: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
   const listing = await relatedOf(view.req.call, 'users', record.id, 'sessions', { size: most });
-  const columns = sessionsPresentation.columns.filter(({ label }) => label !== terms.user);
   const writable = may(view.req.call, 'sessions', 'write');
-  const rows = listing.records.map((one) => ({
-    path: recordPath('sessions', one.id),
-    cells: columns.map((column) => column.value(one, view, listing)),
-  }));
-  const table = plain({
+  const table = recordsTable(view, sessionsPresentation, listing, {
     id: 'sessions',
     caption: terms.sessions,
-    columns: columns.map(({ label }) => ({ label })),
-    rows,
+    heading: false,
+    without: terms.user,
     nothing: ['No sessions', 'This user hasn’t signed in in the last few weeks.'],
   });
   const active = listing.records.some((one) => one.attributes['status'] === 'active');
@@ -83,13 +70,8 @@ const linkedTab =
     const include = readableIncludes(req, presentation.path, presentation.include);
     const found = await relatedOf(req.call, 'users', record.id, presentation.path, { size: most, include });
     const listing = await withExtras(view, presentation, found);
-    const columns = presentation.columns.filter(({ label }) => label !== terms.user);
-    const rows = listing.records.map((one) => ({
-      path: recordPath(presentation.path, one.id),
-      cells: columns.map((column) => column.value(one, view, listing)),
-    }));
-    const shown = columns.map(({ label }) => ({ label }));
-    return [plain({ id: presentation.path, caption: presentation.title, columns: shown, rows, nothing })];
+    const { path: id, title: caption } = presentation;
+    return [recordsTable(view, presentation, listing, { id, caption, heading: false, without: terms.user, nothing })];
   };
 
 const rawTab = async (_view: ViewContext, record: ResourceObject): Promise<readonly Part[]> => [

@@ -1,6 +1,7 @@
 import { countSubscriptions } from '../../../db/tables/webhooks.js';
 import { isByNameOnly } from '../../../domain/events/catalogue.js';
 import type { Part, Value } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import { recordPath, type ViewContext } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { listOf, may } from '../../parts/records/objects.js';
@@ -31,7 +32,7 @@ export async function subscribers({ req }: ViewContext, name: string): Promise<r
   const button = may(req.call, 'webhooks', 'write')
     ? { label: terms.create_webhook, path: '/dashboard/webhooks/new', variant: 'quiet' as const }
     : null;
-  const empty = { title: 'No subscribed webhooks', text: 'No webhook gets this event.', button };
-  const columns = [terms.webhook, 'URL', terms.status].map((label) => ({ label }));
-  return [{ kind: 'table', id: 'subscribers', caption: terms.subscribed_webhooks, heading: true, columns, rows, empty, pager: null }];
+  const columns = [terms.webhook, 'URL', terms.status];
+  const nothing = ['No subscribed webhooks', 'No webhook gets this event.', button] as const;
+  return [pageTable({ id: 'subscribers', caption: terms.subscribed_webhooks, columns, rows, nothing })];
 }

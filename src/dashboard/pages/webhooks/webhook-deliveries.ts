@@ -3,6 +3,7 @@ import { awaitFirstAttempt } from '../../../domain/webhooks/webhooks.js';
 import { permissionsToReadEvent } from '../../../domain/reach/reach-of.js';
 import { failureReason, failureWords } from '../../parts/health.js';
 import type { Part, Value } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import { recordPath, type ViewContext, type Presentation } from '../../parts/records/presentation.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { relatedId, includedRecord, listOf } from '../../parts/records/objects.js';
@@ -92,11 +93,8 @@ async function siblings(view: ViewContext, record: ResourceObject): Promise<read
     path: one.id === record.id ? null : recordPath('webhook_deliveries', one.id),
     cells: columns.map((column) => column.value(one, view, shown)),
   }));
-  const empty = { title: terms.none, text: '', button: null };
   const heads = columns.map(({ label, numeric }) => ({ label, numeric }));
-  return [
-    { kind: 'table', id: 'siblings', caption: 'All deliveries of this event', heading: true, columns: heads, rows, empty, pager: null },
-  ];
+  return [pageTable({ id: 'siblings', caption: 'All deliveries of this event', columns: heads, rows, nothing: [terms.none, ''] })];
 }
 
 /** The payload, for actors who may read its event type. */

@@ -1,6 +1,7 @@
 import { listWorkloadRefusals } from '../../../db/tables/workload_refusals.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import type { Part } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import { recordPath, type ViewContext } from '../../parts/records/presentation.js';
 import { includedRecord, may, relatedOf } from '../../parts/records/objects.js';
 import { text, time } from '../../parts/values.js';
@@ -25,36 +26,25 @@ export async function workloadsTab({ req, now }: ViewContext, { id }: ResourceOb
     ],
   }));
   const refusals = await listWorkloadRefusals(call.ctx.scope, id);
-  const columns = (...labels: string[]) => labels.map((label) => ({ label }));
   return [
-    {
-      kind: 'table',
+    pageTable({
       id: 'workloads',
       caption: terms.federated_credentials,
-      heading: true,
-      columns: columns(terms.issuer, terms.claims, terms.created),
+      columns: [terms.issuer, terms.claims, terms.created],
       rows,
-      empty: {
-        title: terms.no_federated_credentials_yet,
-        text: 'Lets a CI job, a pod or a cloud workload authenticate as this client, without a secret.',
+      nothing: [
+        terms.no_federated_credentials_yet,
+        'Lets a CI job, a pod or a cloud workload authenticate as this client, without a secret.',
         button,
-      },
-      pager: null,
-    },
+      ],
+    }),
     ...(button && rows.length > 0 ? [{ kind: 'buttons' as const, links: [button], posts: [] }] : []),
-    {
-      kind: 'table',
+    pageTable({
       id: 'refusals',
       caption: 'Last refused tokens',
-      heading: true,
-      columns: columns(terms.time, terms.reason),
-      rows: refusals.map(({ refused_at, reason }) => ({ path: null, cells: [time(refused_at.toISOString(), now), text(reason)] })),
-      empty: {
-        title: 'No refused tokens',
-        text: 'The last ten refused workload tokens for this client appear here for 30 days, with the reason.',
-        button: null,
-      },
-      pager: null,
-    },
+      columns: [terms.time, terms.reason],
+      rows: refusals.map(({ refused_at, reason }) => ({ cells: [time(refused_at.toISOString(), now), text(reason)] })),
+      nothing: ['No refused tokens', 'The last ten refused workload tokens for this client appear here for 30 days, with the reason.'],
+    }),
   ];
 }

@@ -3,6 +3,7 @@ import { clientColumn, linkedName, linkedRecord } from '../../parts/records/link
 import type { ResourceObject } from '../../../management/documents.js';
 import { clientChoices, statusField, trustedIssuerChoices, workloadClientChoices } from '../../parts/forms/choices.js';
 import type { Part, Value } from '../../parts/page-parts.js';
+import { pageTable } from '../../parts/page-tables.js';
 import { recordPath, type FieldSpec, type Presentation, type ViewContext } from '../../parts/records/presentation.js';
 import { includedRecord, may, relatedOf } from '../../parts/records/objects.js';
 import { code, json, quiet, stack, state, text, time, words } from '../../parts/values.js';
@@ -62,16 +63,13 @@ async function credentialsOf({ req, now }: ViewContext, { id, attributes }: Reso
     path: recordPath('federated_credentials', record.id),
     cells: [text(linkedName(record, 'client', included)), claimLines(record), time(record.attributes['created_at'], now)],
   }));
-  const table: Part = {
-    kind: 'table',
+  const table = pageTable({
     id: 'credentials',
     caption: terms.federated_credentials,
-    heading: true,
-    columns: [terms.client, terms.claims, terms.created].map((label) => ({ label })),
+    columns: [terms.client, terms.claims, terms.created],
     rows,
-    empty: { title: terms.no_federated_credentials_yet, text: 'Tokens of this issuer can’t be used until you add one.', button },
-    pager: null,
-  };
+    nothing: [terms.no_federated_credentials_yet, 'Tokens of this issuer can’t be used until you add one.', button],
+  });
   return [table, ...(button && rows.length > 0 ? [{ kind: 'buttons' as const, links: [button], posts: [] }] : [])];
 }
 

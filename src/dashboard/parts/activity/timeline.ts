@@ -3,6 +3,7 @@ import { isSecurityEvent, securityEvents } from '../../../lib/security-events.js
 import { readActivity } from '../../../management/activity.js';
 import type { AuditLogRow } from '../../../db/tables/audit_logs.js';
 import type { Choice, Part } from '../page-parts.js';
+import { pageTable } from '../page-tables.js';
 import { resourceOf } from '../records/objects.js';
 import { recordPath, type TabSpec, type ViewContext } from '../records/presentation.js';
 import { nothing, time } from '../values.js';
@@ -87,28 +88,20 @@ export async function timeline(
     ],
   }));
   const next = found.next && addressOf(path, { kind, after: found.next });
-  const empty =
-    kind === '' && query.get('after') === undefined
-      ? { title: terms.nothing_yet, text: nothingYet, button: null }
-      : {
-          title: terms.nothing_matches,
-          text: found.cut ? 'None of the latest entries is of this kind.' : 'No entry is of this kind.',
-          button: next
-            ? { label: 'Older entries', path: next, variant: 'quiet' as const }
-            : { label: terms.clear_filters, path, variant: 'quiet' as const },
-        };
+  const isAll = kind === '' && query.get('after') === undefined;
+  const onward = next ? { label: 'Older entries', path: next } : { label: terms.clear_filters, path };
+  const noneOfKind = found.cut ? 'None of the latest entries is of this kind.' : 'No entry is of this kind.';
   return [
     kindFilter(path, kind),
-    {
-      kind: 'table',
+    pageTable({
       id: 'activity',
       caption: terms.activity,
       heading: false,
-      columns: [terms.event, 'About', 'From', terms.request_id, terms.time].map((label) => ({ label })),
+      columns: [terms.event, 'About', 'From', terms.request_id, terms.time],
       rows,
-      empty,
+      nothing: isAll ? [terms.nothing_yet, nothingYet] : [terms.nothing_matches, noneOfKind, { ...onward, variant: 'quiet' }],
       pager: { previous: found.previous && addressOf(path, { kind, before: found.previous }), next },
-    },
+    }),
   ];
 }
 

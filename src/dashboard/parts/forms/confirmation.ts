@@ -12,20 +12,18 @@ const name = heldNames.password;
 /** What a page asks of somebody who must confirm that it is them: a field of its form, or parts in the form's place. */
 export type ProofFields = { readonly fields: Field[]; readonly instead: readonly Part[] | null };
 
-function passwordField(email: string, error: string | null): Field {
-  return {
-    kind: 'password',
-    name,
-    label: 'Your password',
-    hint: `It has been a while since you signed in. Confirm that you’re ${email}.`,
-    optional: false,
-    value: '',
-    chosen: [],
-    choices: [],
-    error,
-    attributes: { autocomplete: 'current-password', maxlength: 1024 },
-  };
-}
+const passwordField = (email: string, error: string | null): Field => ({
+  kind: 'password',
+  name,
+  label: 'Your password',
+  hint: `It has been a while since you signed in. Confirm that you’re ${email}.`,
+  optional: false,
+  value: '',
+  chosen: [],
+  choices: [],
+  error,
+  attributes: { autocomplete: 'current-password', maxlength: 1024 },
+});
 
 /** In the place of a form that a password doesn't confirm: the page that does, a linked connection, or a password by mail. */
 function elsewhere(email: string, { methods, enroll, connections, by_mail }: WaysToProve, back: string): readonly Part[] {

@@ -114,9 +114,8 @@ export function newPage(render: Render, presentation: Presentation) {
   };
 }
 
-function completed({ data }: FormDocument, { complete }: NonNullable<Presentation['create']>): FormDocument {
-  return complete ? { data: { ...data, attributes: complete(data.attributes) } } : { data };
-}
+const completed = ({ data }: FormDocument, { complete }: NonNullable<Presentation['create']>): FormDocument =>
+  complete ? { data: { ...data, attributes: complete(data.attributes) } } : { data };
 
 /** What is said of a new record below its secret; nothing to somebody who may only write. */
 async function partsAfter(

@@ -8,6 +8,7 @@ import { withHeld } from './choices.js';
 import { readForm } from './input.js';
 import { proofOf, confirmInForm } from './confirmation.js';
 import type { Part } from '../page-parts.js';
+import { pageTable } from '../page-tables.js';
 import { recordPath, type FormSubject, type ViewContext, type Presentation } from '../records/presentation.js';
 import { managedNotice } from '../records/managed-notice.js';
 import { mayLink, reachNote } from '../records/reach-note.js';
@@ -163,16 +164,15 @@ function changedMeanwhile(at: Editing, entries: Entries): Part[] {
   const inForm = (from: Entries, name: string) => from.texts[name] ?? (from.chosen[name] ?? []).join(', ');
   const different = at.fields.filter(({ spec, kind }) => kind !== 'password' && inForm(now, spec.name) !== inForm(entries, spec.name));
   const rows = different.map(({ spec }) => ({
-    path: null,
     cells: [
       { kind: 'text' as const, text: spec.label },
       { kind: 'text' as const, text: inForm(now, spec.name) },
       { kind: 'text' as const, text: inForm(entries, spec.name) },
     ],
   }));
-  const empty = { title: 'No differences', text: 'The stored values match this form.', button: null };
-  const columns = [{ label: 'Field' }, { label: 'Stored value' }, { label: 'Your value' }];
-  return [{ kind: 'table', id: 'changed', caption: 'Differences', heading: true, columns, rows, empty, pager: null }];
+  const columns = ['Field', 'Stored value', 'Your value'];
+  const nothing = ['No differences', 'The stored values match this form.'] as const;
+  return [pageTable({ id: 'changed', caption: 'Differences', columns, rows, nothing })];
 }
 
 /** POST /dashboard/{collection}/{id}, and by subject .../edit/{subject}: what the page has, and nothing else. */

@@ -2,6 +2,5 @@ import type { Listing } from '../records/objects.js';
 import type { ListSpec, ViewContext } from '../records/presentation.js';
 
 /** The page of a list with what its columns show beside the records. */
-export async function withExtras(view: ViewContext, { extras }: Pick<ListSpec, 'extras'>, listing: Listing): Promise<Listing> {
-  return extras ? { ...listing, extras: await extras(view, listing.records) } : listing;
-}
+export const withExtras = async (view: ViewContext, { extras }: Pick<ListSpec, 'extras'>, listing: Listing): Promise<Listing> =>
+  extras ? { ...listing, extras: await extras(view, listing.records) } : listing;

@@ -9,6 +9,7 @@ import { perform } from '../../../management/write-steps.js';
 import { confirmInForm, passwordLabels, proofOf } from '../forms/confirmation.js';
 import { listAddress } from '../list-address.js';
 import type { Field, Part } from '../page-parts.js';
+import { pageTable } from '../page-tables.js';
 import { consequencesOf } from '../records/consequences.js';
 import { recordOf, resourceOf } from '../records/objects.js';
 import { recordPath, type Presentation, type SelectedLink } from '../records/presentation.js';
@@ -161,15 +162,14 @@ function partly(render: Render, req: Request, res: Response, presentation: Prese
     path: recordPath(presentation.path, record.id),
     cells: [text(presentation.name(record)), text(sentence)],
   }));
-  const columns = [{ label: presentation.title }, { label: terms.reason }];
-  const empty = { title: '', text: '', button: null };
+  const columns = [presentation.title, terms.reason];
   const counts = `${figure(of - failures.length)} of ${figure(of)} done. The others stay as they were.`;
   render(req, res, {
     title: `${plan.label}: ${figure(failures.length)} refused`,
     crumbs: [{ label: presentation.title, path: back }],
     parts: [
       { kind: 'notice', tone: 'warning', text: counts },
-      { kind: 'table', id: 'refused', caption: 'Refused', heading: true, columns, rows, empty, pager: null },
+      pageTable({ id: 'refused', caption: 'Refused', columns, rows }),
       { kind: 'buttons', links: [{ label: `Back to ${presentation.title.toLowerCase()}`, path: back }], posts: [] },
     ],
   }, 409);

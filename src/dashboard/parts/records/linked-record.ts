@@ -2,7 +2,7 @@ import type { ResourceObject } from '../../../management/documents.js';
 import type { Value } from '../page-parts.js';
 import { code, link, nothing, text, words } from '../values.js';
 import { terms } from '../words.js';
-import { includedRecord, relatedId } from './objects.js';
+import { includedRecord, relatedId, relatedIds } from './objects.js';
 import { recordPath, type ColumnSpec } from './presentation.js';
 
 /** The record that is linked to, by its name where the reader may see it; `none` where there is no link. */
@@ -22,6 +22,12 @@ export function linkedRecord(
 /** What it is called, or its id. */
 export const linkedName = (record: ResourceObject, relationship: string, included: readonly ResourceObject[] = [], attribute = 'name') =>
   words(includedRecord(record, relationship, included)?.attributes[attribute] ?? relatedId(record, relationship));
+
+/** The names of several. */
+export function linkedNames(record: ResourceObject, relationship: string, included: readonly ResourceObject[]): unknown[] {
+  const ids = new Set(relatedIds(record, relationship));
+  return included.filter(({ id }) => ids.has(id)).map(({ attributes }) => attributes['name']);
+}
 
 export const userColumn: ColumnSpec = {
   label: terms.user,

@@ -5,9 +5,8 @@ import { isKindName } from '../../../management/configuration/kinds.js';
 import type { Part } from '../page-parts.js';
 
 /** Which of the records the configuration document manages that was last applied (specification 15.1.11). */
-export async function managedIds({ ctx }: Pick<Call, 'ctx'>, type: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
-  return new Set(isKindName(type) && ids.length > 0 ? (await findManaged(ctx.scope, type, ids)).ids : []);
-}
+export const managedIds = async ({ ctx }: Pick<Call, 'ctx'>, type: string, ids: readonly string[]): Promise<ReadonlySet<string>> =>
+  new Set(isKindName(type) && ids.length > 0 ? (await findManaged(ctx.scope, type, ids)).ids : []);
 
 /** Says of a record that a document manages it, so that nobody wonders where a change by hand went. */
 export async function managedNotice({ ctx }: Pick<Call, 'ctx'>, type: string, id: string): Promise<Part[]> {

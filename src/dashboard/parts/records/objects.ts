@@ -56,9 +56,8 @@ function parametersOf(listQuery: ListQuery): ReadRequest {
 const listingOf = ({ document: { data, included = [] }, cursors }: ComposedList): Listing => ({ records: data, included, ...cursors });
 
 /** One page of a collection. @throws {ApiError} 400, 403 */
-export async function listOf(call: Call, path: string, listQuery: ListQuery = {}): Promise<Listing> {
-  return listingOf(await readList(call, resourceOf(call, path), parametersOf(listQuery)));
-}
+export const listOf = async (call: Call, path: string, listQuery: ListQuery = {}): Promise<Listing> =>
+  listingOf(await readList(call, resourceOf(call, path), parametersOf(listQuery)));
 
 /** The most records that are counted for a list's total. */
 export const maxListed = 10_000;
@@ -79,9 +78,8 @@ export async function recordOf(
 }
 
 /** One page of what a to-many relationship of a record links to. @throws {ApiError} 400, 403, 404 */
-export async function relatedOf(call: Call, path: string, id: string, name: string, listQuery: ListQuery = {}): Promise<Listing> {
-  return listingOf(await readRelatedList(call, resourceOf(call, path), id, name, parametersOf(listQuery)));
-}
+export const relatedOf = async (call: Call, path: string, id: string, name: string, listQuery: ListQuery = {}): Promise<Listing> =>
+  listingOf(await readRelatedList(call, resourceOf(call, path), id, name, parametersOf(listQuery)));
 
 /** The record that a to-one relationship links to, among those that came along. */
 export function includedRecord(record: ResourceObject, name: string, included: readonly ResourceObject[]): ResourceObject | null {

@@ -222,6 +222,4 @@ class Batcher {
 }
 
 /** A batcher; it opens its connections with the first statement. */
-export function createStatementBatcher(options: BatcherOptions): StatementBatcher {
-  return new Batcher(options);
-}
+export const createStatementBatcher = (options: BatcherOptions): StatementBatcher => new Batcher(options);

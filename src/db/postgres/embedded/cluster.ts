@@ -11,9 +11,8 @@ const abandonedAfterMs = 600_000;
 /** The name of the superuser. The service itself works under a role without such powers. */
 export const superuser = 'postgres';
 
-export async function clusterExists(clusterDir: string): Promise<boolean> {
-  return (await stat(join(clusterDir, 'PG_VERSION')).catch(() => null)) !== null;
-}
+export const clusterExists = async (clusterDir: string): Promise<boolean> =>
+  (await stat(join(clusterDir, 'PG_VERSION')).catch(() => null)) !== null;
 
 /**
  * Makes the cluster unless it exists, and refuses one that these programs or this user can't run.

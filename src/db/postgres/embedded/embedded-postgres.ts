@@ -77,9 +77,7 @@ async function install(options: Options): Promise<Installation> {
 }
 
 /** One password for each role, none of which gives away another's. */
-function derive(secret: string, name: string): string {
-  return createHmac('sha256', secret).update(name).digest('base64url');
-}
+const derive = (secret: string, name: string): string => createHmac('sha256', secret).update(name).digest('base64url');
 
 async function start(installation: Installation, fixedPort: number | null): Promise<Running> {
   const { clusterDir, dataDir, password, logger, settings: overrides = {} } = installation;

@@ -82,9 +82,7 @@ export async function userNameOf(user: SystemUser): Promise<string> {
   return code === 0 ? `"${output}"` : `with id ${uid}`;
 }
 
-function isInside(path: string, directory: string): boolean {
-  return !/^\.\.(\/|$)/.test(relative(directory, path));
-}
+const isInside = (path: string, directory: string): boolean => !/^\.\.(\/|$)/.test(relative(directory, path));
 
 /** Whether `closed` is above a checkout that is closed as a whole, such as one in root's home, and the directory below that: the database then lies elsewhere. */
 export const isClosedCheckout = (directory: string, closed: string): boolean =>

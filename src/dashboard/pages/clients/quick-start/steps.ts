@@ -45,20 +45,18 @@ async function unfitApis({ req }: ViewContext, guide: ClientGuide): Promise<read
   return records.filter(({ attributes: a }) => a['is_system'] !== true && a['token_typ'] !== guide.token_typ);
 }
 
-function apiField(apis: readonly ResourceObject[], guide: ClientGuide): Field {
-  return {
-    kind: 'select',
-    name: 'api_resource',
-    label: 'API resource to protect',
-    hint: `They will say typ ${words(guide.token_typ)} in their header, as the decoder of ${guide.title} wants by default.`,
-    optional: true,
-    value: '',
-    chosen: [],
-    choices: [{ value: '', label: terms.none }, ...apis.map(({ id, attributes }) => ({ value: id, label: words(attributes['name']) }))],
-    error: null,
-    attributes: {},
-  };
-}
+const apiField = (apis: readonly ResourceObject[], guide: ClientGuide): Field => ({
+  kind: 'select',
+  name: 'api_resource',
+  label: 'API resource to protect',
+  hint: `They will say typ ${words(guide.token_typ)} in their header, as the decoder of ${guide.title} wants by default.`,
+  optional: true,
+  value: '',
+  chosen: [],
+  choices: [{ value: '', label: terms.none }, ...apis.map(({ id, attributes }) => ({ value: id, label: words(attributes['name']) }))],
+  error: null,
+  attributes: {},
+});
 
 /** One button that makes the settings that are missing; nothing when none is. */
 async function settingsPart(view: ViewContext, record: ResourceObject, guide: ClientGuide): Promise<readonly Part[]> {
