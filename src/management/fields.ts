@@ -31,7 +31,7 @@ export const shownName = (max: number) =>
 export const webUrl = z
   .string()
   .max(2048)
-  .refine((value) => URL.canParse(value) && /^https?:\/\/[^/?#@\\]+/i.test(value) && new URL(value).username === '' && !/\s/.test(value), {
+  .refine((value) => /^https?:\/\/[^/?#@\\]+(?:[/?#]|$)/i.test(value) && URL.canParse(value) && !/\s/.test(value), {
     message: 'must be an absolute http or https URL without user name and password',
     params: { code: 'invalid_url' },
   });

@@ -6,9 +6,9 @@ import { transaction } from '../../src/domain/context.js';
 import { noOrigin } from '../../src/domain/origin.js';
 import { signedInWith } from '../support/administrators.js';
 import type { Browser } from '../support/browser.js';
-import { addUser } from '../support/data.js';
+import { addClient, addUser } from '../support/data.js';
 import { formValues } from '../support/dashboard-forms.js';
-import { manage, type Document } from '../support/management.js';
+import { link, manage, type Document } from '../support/management.js';
 import { addConnection } from '../support/connections.js';
 import { addDomain, addOrganization } from '../support/organizations.js';
 import { sharedManagedService, shared } from '../support/shared-service.js';
@@ -69,4 +69,23 @@ test('the page of an entry names clients and people where the entry has ids', as
   const page = await (await browser.get(`/dashboard/audit_logs/${list[0]?.['id']}`)).text();
   expect(page).toMatch(new RegExp(`<a[^>]* href="/dashboard/clients/${client['id']}">Acme shop</a>`));
   expect(page).toMatch(new RegExp(`<a[^>]* href="/dashboard/users/${person.id}">Lena Obermaier</a>`));
+});
+
+test('the pages that change, delete or act on a record name it as its own page does, by what it links to', async () => {
+  const client = await addClient(await service.context(), { name: 'Assistant' });
+  const server = await api.create('external_servers', 'external_server', {
+    name: 'Tools',
+    issuer: 'https://tools.example.com',
+    resources: [{ identifier: 'https://tools.example.com/mcp', scopes: ['read'] }],
+  });
+  const links = { client: link('client', client.id), external_server: link('external_server', String(server['id'])) };
+  const { id } = await api.create('outbound_grants', 'outbound_grant', { external_client_id: 'there' }, links);
+  const path = `/dashboard/outbound_grants/${String(id)}`;
+  const refused = await browser.post(path, {
+    ...formValues(await (await browser.get(`${path}/edit`)).text()),
+    scopes: 'two words',
+  });
+  const pages = [await browser.get(`${path}/edit`), await browser.get(`${path}/delete`), refused];
+  for (const page of pages) expect(await page.text()).toMatch(/class="crumbs"[^]*Assistant → Tools[^]*<h1/);
+  expect(refused.status).toBe(422);
 });

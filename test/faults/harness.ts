@@ -115,7 +115,15 @@ export async function startReplica(databaseUrl: string, environment: Record<stri
     closeSync(log);
     rmSync(join(file, '..'), { recursive: true, force: true });
   });
-  if (awaited) await isReady(replica);
+  if (!awaited) return replica;
+  try {
+    await isReady(replica);
+  } catch (error) {
+    // Another program has taken the port since it was free.
+    if (environment['PORT'] === undefined && replica.log().includes(`port ${port} is in use`))
+      return startReplica(databaseUrl, environment);
+    throw error;
+  }
   return replica;
 }
 

@@ -95,6 +95,19 @@ describe('a text', () => {
     expect(problem('consent.asks', 'Please allow this:')).toBe('variable_required');
     expect(problem('consent.asks', 'May {client} do this?')).toBeNull();
   });
+
+  test.each([
+    ['approval.title', 'A request waits for you', 'Let {client} go on?'],
+    ['provider_access.title', 'Allow access to your {provider} account?', '{client}: your {provider} account?'],
+    ['provider_access.asks', 'We need access to your account:', '{client} at {provider}:'],
+    ['invitation.for', 'This is for you.', 'For {email}.'],
+    ['invitation.title', 'Join us', 'Welcome to {organization}'],
+    ['invitation.by', '{inviter} invites you.', '{organization}: {inviter} invites you.'],
+    ['link.title', 'Enter your password', 'Connect {provider}'],
+    ['link.again', 'Enter your password once more.', '{provider} once more'],
+  ] as const)('of %s can’t hide who gets something, or whom somebody joins (attack 69.1941)', (key, hidden, told) => {
+    expect([problem(key, hidden), problem(key, told)]).toEqual(['variable_required', null]);
+  });
 });
 
 test('a key that is the name of a prototype, or of a mail, is none (attack 39.814)', () => {

@@ -59,6 +59,18 @@ describe('an external server', () => {
     expect(refusal(await change('external_servers', 'external_server', body['data'].id as string, sent))).toEqual([status, code, pointer]);
   }); // prettier-ignore
 
+  test.each([
+    'https://:auth.example@evil.example',
+    'https://auth.example@evil.example',
+    'https://@evil.example',
+    'https://auth.example\\@evil.example',
+  ])('an address that reads as another host than it leads to is refused: %s (attack 69.1942)', async (address) => {
+    expect(refusal(await createServer({ issuer: address }))).toEqual([422, 'invalid_url', at('issuer')]);
+    const branding = { data: { type: 'environment', id: ctx.environment.id, attributes: { branding: { logo_url: address } } } };
+    const answer = await api.patch(`/environments/${ctx.environment.id}`, branding);
+    expect(refusal(answer)).toEqual([422, 'invalid_url', at('branding/logo_url')]);
+  });
+
   test('of an issuer that is there already is 409, one of no client is 404', async () => {
     const same = issuer();
     await createServer({ issuer: same });

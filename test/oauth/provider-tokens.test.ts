@@ -1,6 +1,7 @@
 // A provider's access token for a client, by token exchange: the provider is a real one.
 import { describe, expect, test } from 'vitest';
 import { accessTokenType, tokenExchangeGrantType } from '../../src/lib/grant-types.js';
+import { providerSecretAad } from '../../src/domain/connections/connections.js';
 import { providerProof } from '../../src/domain/proofs/proofs.js';
 import { addIdentity, changed, refreshTokenType, signInToApp } from '../support/assertions.js';
 import type { Browser } from '../support/browser.js';
@@ -335,6 +336,35 @@ test('a token that ends while it is refreshed: nobody gets the new one, and it i
   vault.upstream.beforeToken = null;
   expect(refusal(answer)).toEqual([400, 'interaction_required']);
   await expect.poll(() => asksOf(vault, '/token/revocation') - revocations).toBe(2);
+});
+
+test('a connection led to another provider while its token is refreshed: the one before never gets what proves us to the other (attack 69.1940)', async () => {
+  const connection = await addConnection(vault.ctx, { issuer: vault.upstream.issuer, token_storage: true });
+  await addProviderGrant(vault.ctx, vault.app.id, connection.id);
+  const own = { ...vault, connection };
+  const { user, browser, access_token: subject_token } = await addPerson(service, vault);
+  await allowAccess(browser, own, user, accessAddress(own));
+  await expire(vault, user);
+  vault.upstream.beforeToken = async () => {
+    const sealed = vault.ctx.crypto.sealer.seal('the secret at the other one', providerSecretAad(connection.id));
+    const elsewhere = {
+      issuer: 'https://other-provider.example',
+      provider_client_id: 'us-at-the-other',
+      provider_client_secret_sealed: sealed,
+    };
+    await changed(vault.ctx, 'connections', { id: connection.id }, elsewhere);
+  };
+  const answer = await exchange(service, own, { subject_token });
+  vault.upstream.beforeToken = null;
+  expect(answer.status).toBe(400);
+  const revocations = () =>
+    vault.ctx.db
+      .knex('provider_token_revocations')
+      .where({ connection_id: connection.id })
+      .select('provider_client_id', 'last_response_status');
+  // The token that ended, and the one that its refresh gave: the provider takes both back, from the client that it knows.
+  const taken = { provider_client_id: 'the-service', last_response_status: 200 };
+  await expect.poll(revocations).toEqual([taken, taken]);
 });
 
 test('statements: fresh 2, refreshed 4 (specification 21.2.6)', async () => {

@@ -216,6 +216,29 @@ describe('a receiver that gets its tokens by client credentials (CAEP Interopera
     expect((await row()).signals_token_sealed.toString('latin1')).not.toContain(transmitter.token);
   });
 
+  test('has another one at once where the transmitter takes the last no more before its end, to verify and to fetch', async () => {
+    transmitter.lifetime = 3600;
+    await connectAsClient();
+    await pass();
+    transmitter.token = 'revoked: good is another one';
+    expect(await asks()).toEqual(['GET /streams', 'POST /token', 'GET /streams', 'GET /status', 'POST /verify', 'POST /events']);
+    const { jti, jwt } = await transmitter.verification({ state: transmitter.state });
+    transmitter.waiting[jti] = jwt;
+    transmitter.token = 'revoked once more';
+    expect(await asks()).toEqual(['POST /events', 'POST /token', 'POST /events', 'POST /events']);
+    expect([transmitter.acked, (await row()).verified_at]).toEqual([[jti], expect.any(Date)]);
+  });
+
+  test('asks for one other and no more where the transmitter takes none', async () => {
+    transmitter.lifetime = 3600;
+    await connectAsClient();
+    await pass();
+    await pass();
+    transmitter.failing.set('POST /events', 401);
+    expect(await asks()).toEqual(['POST /events', 'POST /token', 'POST /events']);
+    expect(await asks()).toEqual([]);
+  });
+
   test('of whom the provider knows nothing has no stream, and the log says so', async () => {
     await connectAsClient({ provider_client_secret: 'another' });
     expect(await asks()).toEqual(['POST /token']);

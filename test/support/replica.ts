@@ -58,9 +58,16 @@ export async function startReplica(
       if (line.includes('ready at')) resolve();
     });
     createInterface({ input: child.stderr }).on('line', (line) => log.push(line));
-    void exited.then(() => reject(new Error(`the replica ended before it was ready:\n${log.join('\n')}`)));
+    void once(child, 'close').then(() => reject(new Error(`the replica ended before it was ready:\n${log.join('\n')}`)));
   });
-  await ready;
+  try {
+    await ready;
+  } catch (error) {
+    // Another program has taken the port since it was free.
+    if (log.some((line) => line.includes(`port ${port} is in use`)))
+      return startReplica(databaseUrl, secretKey, environment, under, program);
+    throw error;
+  }
   return {
     process: child,
     url: `http://localhost:${port}`,

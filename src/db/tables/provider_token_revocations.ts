@@ -19,19 +19,26 @@ export type ProviderTokenRevocationRow = WaitingRow & {
   completed_at: Date | null;
 };
 
-/** What a refresh gave that nobody waits for any more is revoked too: its token ended meanwhile. */
+/**
+ * What a refresh gave that nobody waits for any more is revoked too: its token ended meanwhile, perhaps because its connection leads elsewhere by now. So it goes
+ * with what the endpoint knew us by when it gave it, and never with what another provider does.
+ */
 export async function queueProviderRevocation(
   scope: Scope,
-  token: Pick<ProviderTokenRevocationRow, 'connection_id' | 'token_id' | 'revocation_endpoint' | 'auth_method'> & { tokens_sealed: Buffer },
+  token: Pick<
+    ProviderTokenRevocationRow,
+    'connection_id' | 'token_id' | 'revocation_endpoint' | 'auth_method' | 'provider_client_id' | 'provider_client_secret_sealed'
+  > & { tokens_sealed: Buffer },
 ): Promise<void> {
   const text = `with queued as (
       insert into provider_token_revocations (environment_id, id, connection_id, token_id, revocation_endpoint, auth_method, provider_client_id,
         provider_client_secret_sealed, tokens_sealed, next_attempt_at, created_at)
-      select c.environment_id, uuid_v7(now()), c.id, $3::uuid, $4, $5, c.provider_client_id, c.provider_client_secret_sealed, $6::bytea, now(), now()
-      from connections c where c.environment_id = $1 and c.id = $2::uuid returning id)
+      select e.id, uuid_v7(now()), $2::uuid, $3::uuid, $4, $5, $6, $7::bytea, $8::bytea, now(), now() from environments e where e.id = $1 returning id)
     select notify_after_commit('outbox', 'provider_revocation') from queued`;
-  const { connection_id, token_id, revocation_endpoint, auth_method, tokens_sealed } = token;
-  const values = [connection_id, token_id, revocation_endpoint, auth_method, tokens_sealed];
+  const values = [
+    token.connection_id, token.token_id, token.revocation_endpoint, token.auth_method, token.provider_client_id, token.provider_client_secret_sealed,
+    token.tokens_sealed,
+  ]; // prettier-ignore
   await run(scope, { name: 'provider_token_revocations.queue', text }, values);
 }
 

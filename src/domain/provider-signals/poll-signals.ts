@@ -2,10 +2,11 @@ import { keepsStream, signalsToken, type Connection } from '../connections/conne
 import type { Context } from '../context.js';
 import { noOrigin } from '../origin.js';
 import { jsonObject, type JsonObject } from '../../lib/json-object.js';
+import { named } from '../../lib/named.js';
 import { readSecurityEventToken } from './read-signal.js';
 import { noteRefusedSignal, receiveSignal } from './receive-signal.js';
 import { polledStream } from './transmitter-stream.js';
-import { TransmitterFailure } from './transmitter-failure.js';
+import { statusFailure, TransmitterFailure, withToken } from './transmitter-failure.js';
 
 const timeoutMs = 10_000;
 const maxResponseBytes = 1024 * 1024;
@@ -15,9 +16,7 @@ const maxRounds = 20;
 
 type Acknowledged = { readonly ack: string[]; readonly setErrs: Record<string, { err: string; description: string }> };
 
-type Polled = { readonly url: string; readonly token: string };
-
-async function ask(ctx: Context, { url, token }: Polled, { ack, setErrs }: Acknowledged): Promise<JsonObject> {
+async function ask(ctx: Context, url: string, token: string, { ack, setErrs }: Acknowledged): Promise<JsonObject> {
   const refused = Object.keys(setErrs).length > 0;
   const body = { maxEvents, returnImmediately: true, ...(ack.length > 0 && { ack }), ...(refused && { setErrs }) };
   const answer = await ctx.net.fetch.request(url, {
@@ -33,7 +32,7 @@ async function ask(ctx: Context, { url, token }: Polled, { ack, setErrs }: Ackno
     timeoutMs,
     maxResponseBytes,
   });
-  if (answer.status !== 200) throw new TransmitterFailure(`status ${answer.status}`);
+  if (answer.status !== 200) throw statusFailure(answer.status);
   if (answer.truncated) throw new TransmitterFailure('the answer is too long');
   try {
     return jsonObject(JSON.parse(answer.body.toString('utf8'))) ?? {};
@@ -44,7 +43,7 @@ async function ask(ctx: Context, { url, token }: Polled, { ack, setErrs }: Ackno
 
 /** Does what each token says, and tells which are done with: what is acknowledged has been committed. */
 async function take(ctx: Context, connection: Connection, sets: readonly (readonly [string, unknown])[]): Promise<Acknowledged> {
-  const done: Acknowledged = { ack: [], setErrs: {} };
+  const done: Acknowledged = { ack: [], setErrs: named() };
   for (const [jti, set] of sets) {
     const read = await readSecurityEventToken(ctx, connection, String(set));
     if ('err' in read) {
@@ -67,12 +66,15 @@ export async function pollSignals(ctx: Context, connection: Connection, signal?:
   const token = signalsToken(ctx, connection);
   const polled = keepsStream(connection)
     ? await polledStream(ctx, connection)
-    : signals_poll_url !== null && token !== null && { url: signals_poll_url, token };
+    : signals_poll_url !== null && token !== null && { url: signals_poll_url, token, renew: null };
   if (!polled) return 0;
+  const { url, renew } = polled;
+  let latest = polled.token;
   let count = 0;
   let done: Acknowledged = { ack: [], setErrs: {} };
   for (let round = 0; round < maxRounds && !signal?.aborted; round += 1) {
-    const answer = await ask(ctx, polled, done);
+    const said = done;
+    const answer = await withToken(latest, renew, (good) => ask(ctx, url, (latest = good), said));
     const sets = Object.entries(jsonObject(answer['sets']) ?? {}).slice(0, maxEvents);
     if (sets.length === 0) break;
     done = await take(ctx, connection, sets);

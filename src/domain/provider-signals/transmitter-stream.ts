@@ -24,7 +24,7 @@ import type { Context } from '../context.js';
 import { endingEvents } from './read-signal.js';
 import { shortAddress, shortText } from './signal-subject.js';
 import { publishedMetadata, streamToken, type StreamToken } from './stream-token.js';
-import { TransmitterFailure } from './transmitter-failure.js';
+import { statusFailure, TransmitterFailure, withToken } from './transmitter-failure.js';
 
 const timeoutMs = 10_000;
 const maxResponseBytes = 64 * 1024;
@@ -57,7 +57,7 @@ async function ask(ctx: Context, token: string, method: 'DELETE' | 'GET' | 'POST
 /** The same. @throws {TransmitterFailure} for another answer than a good one */
 async function askFor(...asked: Parameters<typeof ask>): Promise<unknown> {
   const { status, body } = await ask(...asked);
-  if (status < 200 || status > 299) throw new TransmitterFailure(`status ${status}`);
+  if (status < 200 || status > 299) throw statusFailure(status);
   return body;
 }
 
@@ -77,10 +77,14 @@ function endpointOf(metadata: JsonObject, name: string): string {
 const tokenOf = ({ crypto }: Context, { signals_token_sealed, connection_id }: TransmitterStreamRow): string =>
   crypto.sealer.open(signals_token_sealed, providerSecretAad(connection_id));
 
+/** Where signals are fetched, with which token, and what gives another one; null for one that was set. */
+export type PolledStream = { readonly url: string; readonly token: string; readonly renew: (() => Promise<string | null>) | null };
+
 /** Where the stream of the connection is polled, and with what; null while it has none, or another issuer's. */
-export async function polledStream(ctx: Context, connection: Connection): Promise<{ readonly url: string; readonly token: string } | null> {
+export async function polledStream(ctx: Context, connection: Connection): Promise<PolledStream | null> {
   const row = await findTransmitterStream(ctx.scope, connection.id);
-  return row?.poll_url != null && row.issuer === signalsIssuerOf(connection) ? { url: row.poll_url, token: tokenOf(ctx, row) } : null;
+  if (row?.poll_url == null || row.issuer !== signalsIssuerOf(connection)) return null;
+  return { url: row.poll_url, token: tokenOf(ctx, row), renew: renewalOf(ctx, row, connection) };
 }
 
 /** Whether the stream is the one that these settings make. */
@@ -156,6 +160,7 @@ async function verifyStream(ctx: Context, token: string, row: TransmitterStreamR
   const metadata = await publishedMetadata(ctx, row.issuer, 'ssf-configuration');
   const { status } = await ask(ctx, token, 'GET', ofStream(configuration_endpoint, stream_id));
   if (status === 404) return void (await removeTransmitterStream(ctx.scope, connection_id));
+  if (status === 401) throw statusFailure(status);
   if (metadata['status_endpoint'] !== undefined)
     await askFor(ctx, token, 'GET', ofStream(endpointOf(metadata, 'status_endpoint'), stream_id));
   if (metadata['verification_endpoint'] === undefined) return noteStreamVerified(ctx.scope, connection_id, row.state, ctx.clock.now());
@@ -165,15 +170,23 @@ async function verifyStream(ctx: Context, token: string, row: TransmitterStreamR
   await askFor(ctx, token, 'POST', endpointOf(metadata, 'verification_endpoint'), { stream_id, state });
 }
 
+/** Gets another token by client credentials and keeps it, null where it can't; it is null itself for a token that was set. */
+function renewalOf(ctx: Context, { connection_id, token_expires_at }: TransmitterStreamRow, connection: Connection) {
+  if (token_expires_at === null) return null;
+  return async (): Promise<string | null> => {
+    const renewed = await streamToken(ctx, connection);
+    if (!renewed?.expires_at) return null;
+    const signals_token_sealed = ctx.crypto.sealer.seal(renewed.token, providerSecretAad(connection_id));
+    await renewStreamToken(ctx.scope, connection_id, { signals_token_sealed, token_expires_at: renewed.expires_at });
+    return renewed.token;
+  };
+}
+
 /** The token of the stream; a new one where it ends soon. @throws {OutboundError | TransmitterFailure} */
 async function goodToken(ctx: Context, row: TransmitterStreamRow, connection: Connection): Promise<string> {
-  const { token_expires_at: end, connection_id } = row;
+  const { token_expires_at: end } = row;
   const isGood = end === null || end.getTime() - ctx.clock.now().getTime() > renewMs;
-  const renewed = isGood ? null : await streamToken(ctx, connection);
-  if (!renewed?.expires_at) return tokenOf(ctx, row);
-  const signals_token_sealed = ctx.crypto.sealer.seal(renewed.token, providerSecretAad(connection_id));
-  await renewStreamToken(ctx.scope, connection_id, { signals_token_sealed, token_expires_at: renewed.expires_at });
-  return renewed.token;
+  return (isGood ? null : await renewalOf(ctx, row, connection)?.()) ?? tokenOf(ctx, row);
 }
 
 /** Deletes the stream, and forgets it: also where the transmitter refuses for good, or is away for a day. @throws {OutboundError | TransmitterFailure} */
@@ -206,5 +219,5 @@ export async function keepStream(ctx: Context, connection_id: string, connection
   if (!isWanted) return deleteStream(ctx, row, tokenOf(ctx, row));
   const token = await goodToken(ctx, row, wanting);
   const isAsked = row.requested_at !== null && ctx.clock.now().getTime() - row.requested_at.getTime() < verificationMs;
-  if (row.verified_at === null && !isAsked) await verifyStream(ctx, token, row);
+  if (row.verified_at === null && !isAsked) await withToken(token, renewalOf(ctx, row, wanting), (good) => verifyStream(ctx, good, row));
 }

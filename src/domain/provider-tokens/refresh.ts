@@ -109,6 +109,8 @@ export async function refreshProviderToken(
       token_id: id,
       revocation_endpoint,
       auth_method,
+      provider_client_id: connection.provider_client_id,
+      provider_client_secret_sealed: connection.provider_client_secret_sealed,
       tokens_sealed,
     });
   return { outcome: 'ended' };

@@ -67,8 +67,10 @@ export const pageTextKeys = (): MessageKey[] => Object.keys(catalogueOf('en')).f
 /** A placeholder of a text; `counts`: it is a number that plurals go by. `needed`: every text of the key has it. */
 export type Placeholder = { readonly name: string; readonly counts: boolean; readonly needed: boolean };
 
-/** Where people decide whom they let in, the text says whom, and where it leads. */
-const decisions: ReadonlySet<string> = new Set(['consent', 'scope', 'unverified', 'device', 'device_answer']);
+/** Where people decide whom they let in, or whom they join, the text says whom, and where it leads. */
+const decisions: ReadonlySet<string> = new Set([
+  'approval', 'consent', 'device', 'device_answer', 'invitation', 'link', 'provider_access', 'scope', 'unverified',
+]); // prettier-ignore
 
 export function placeholdersOf(key: MessageKey): Placeholder[] {
   const { shown, plurals } = originalOf(key);

@@ -22,7 +22,7 @@ Deleting a page text restores the built-in words. An environment has at most 2,0
 ## How to write one
 
 - One line of plain text in [ICU MessageFormat](https://unicode-org.github.io/icu/userguide/format_parse/messages/), at most ${maxOwnText} characters. No markup, no entities, no \`<\` or \`>\`.
-- Placeholders such as \`{client}\` are those of the built-in text. Each may be left out, and appears at most twice. On the pages of consent and devices each is needed.
+- Placeholders such as \`{client}\` are those of the built-in text. Each may be left out, and appears at most twice. Where people decide whom they let in, or whom they join, each is needed: it is bold.
 - A number can have a plural: \`{days, plural, one {a day} other {# days}}\`, with the categories of the language. Plurals don't nest, and other forms of ICU are refused.
 - No control or invisible characters, but U+200E and U+200F at its beginning, and U+2066 or U+2068 with U+2069 around a part. A character has at most six marks.
 - Write ’ for an apostrophe: \`'{\` begins a quotation.

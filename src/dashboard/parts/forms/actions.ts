@@ -12,8 +12,8 @@ import type { Field, Part } from '../page-parts.js';
 import { recordPath, type Presentation } from '../records/presentation.js';
 import { reachNote } from '../records/reach-note.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { recordOf, resourceOf } from '../records/objects.js';
-import { addressedId } from '../records/record.js';
+import { resourceOf } from '../records/objects.js';
+import { recordToName } from '../records/record.js';
 import { secretPage } from './secrets.js';
 import { sentenceOf } from '../texts.js';
 import { named } from '../../../lib/named.js';
@@ -22,6 +22,8 @@ import type { Render } from '../render.js';
 import { terms } from '../words.js';
 
 export type Question = {
+  /** What the record is called where its links tell that. */
+  readonly name?: string;
   readonly title: string;
   readonly text: readonly string[];
   /** The act, as `consequences` know it: what it takes along is told with numbers. */
@@ -80,7 +82,7 @@ export async function ask(
   };
   const crumbs = [
     { label: presentation.title, path: listAddress(req, presentation.path) },
-    { label: presentation.name(record), path },
+    { label: question.name ?? presentation.name(record), path },
   ];
   render(
     req,
@@ -118,9 +120,10 @@ async function findAction(req: Request, presentation: Presentation) {
   const spec = presentation.actions && Object.hasOwn(presentation.actions, verb) ? presentation.actions[verb] : undefined;
   if (!spec || !resource.actions?.[verb]) throw notFound();
   requirePermissions(req.call, permissionFor(resource, 'write'));
-  const { record, row } = await recordOf(req.call, presentation.path, addressedId(req));
+  const { record, row, included } = await recordToName(req, presentation);
   const note = resource.actions[verb]?.touch === 'plain' ? null : await reachNote(req.call, resource, record.id);
   const question: Question = {
+    name: presentation.name(record, included),
     title: spec.label,
     text: [...(note === null ? [] : [note]), ...(spec.confirm ?? [])],
     verb,
@@ -198,10 +201,12 @@ async function removal(req: Request, presentation: Presentation) {
   const { remove } = presentation;
   if (!remove || !resource.remove) throw notFound();
   requirePermissions(req.call, permissionFor(resource, 'write'));
-  const { record } = await recordOf(req.call, presentation.path, addressedId(req));
+  const { record, included } = await recordToName(req, presentation);
+  const name = presentation.name(record, included);
   const note = resource.reach.remove === 'plain' ? null : await reachNote(req.call, resource, record.id);
   const question: Question = {
-    title: `${remove.label}: ${presentation.name(record)}`,
+    name,
+    title: `${remove.label}: ${name}`,
     text: [...(note === null ? [] : [note]), remove.text],
     verb: 'delete',
     action: `${recordPath(presentation.path, record.id)}/delete`,

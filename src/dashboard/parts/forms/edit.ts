@@ -13,15 +13,17 @@ import { recordPath, type FormSubject, type ViewContext, type Presentation } fro
 import { managedNotice } from '../records/managed-notice.js';
 import { mayLink, reachNote } from '../records/reach-note.js';
 import type { ResourceObject } from '../../../management/documents.js';
-import { relatedIds, recordOf, resourceOf, recordVersion } from '../records/objects.js';
+import { relatedIds, resourceOf, recordVersion } from '../records/objects.js';
 import { attempt, labelsOf, withOthers } from './create.js';
-import { addressedId, readableIncludes } from '../records/record.js';
+import { readableIncludes, recordToName } from '../records/record.js';
 import { listAddress } from '../list-address.js';
 import { named } from '../../../lib/named.js';
 import type { Render } from '../render.js';
 
 type Editing = {
   readonly record: ResourceObject;
+  /** What its name is made of, and what the fields link to. */
+  readonly included: readonly ResourceObject[];
   readonly row: ResourceRow;
   /** Those of the page. */
   readonly fields: readonly BoundField[];
@@ -66,17 +68,17 @@ async function editing(req: Request, presentation: Presentation): Promise<Editin
   if (!presentation.fields || !resource.update) throw notFound();
   requirePermissions(req.call, permissionFor(resource, 'write'));
   const many = presentation.fields.filter((field) => field.relationship === 'many' && field.on !== 'create').map((field) => field.name);
-  const include = readableIncludes(req, presentation.path, many.join(','));
-  const { record, row, included } = await recordOf(req.call, presentation.path, addressedId(req), include);
+  const { record, row, included } = await recordToName(req, presentation, many);
   if (!(presentation.edit?.when?.(record) ?? true)) throw notFound();
   const subject = addressedSubject(req, presentation, record);
   const specs = subject?.fields ?? presentation.fields;
   // A relationship that the actor may not read is left alone.
+  const readable = readableIncludes(req, presentation.path, many.join(','));
   const all = boundFields(resource, presentation.editFields?.(record) ?? presentation.fields, 'update');
   const fields = (presentation.editFields ? all : boundFields(resource, specs, 'update')).filter(
-    ({ spec }) => spec.relationship !== 'many' || (include?.split(',').includes(spec.name) && mayLink(req.call, resource, spec)),
+    ({ spec }) => spec.relationship !== 'many' || (readable?.split(',').includes(spec.name) && mayLink(req.call, resource, spec)),
   );
-  return { record, row, fields: fields.map((field) => withAllHeld(field, record, included)), all, resource, subject };
+  return { record, row, included, fields: fields.map((field) => withAllHeld(field, record, included)), all, resource, subject };
 }
 
 const subjectTabs = (subjects: readonly FormSubject[], path: string, current: FormSubject | undefined) =>
@@ -93,10 +95,10 @@ async function renderEdit(
   status: number,
   before: readonly Part[] = [],
 ): Promise<void> {
-  const { record, fields, resource, subject } = at;
+  const { record, included, fields, resource, subject } = at;
   const view: ViewContext = { req, now: req.call.ctx.clock.now() };
   const path = recordPath(presentation.path, record.id);
-  const name = presentation.name(record);
+  const name = presentation.name(record, included);
   const shown = onThisPage(errors, at);
   const proof = presentation.edit?.guarded ? await proofOf(req, `${path}/edit`, errors) : null;
   const sections = await fieldSections(view, subject ?? presentation, fields, entries, errors);

@@ -156,6 +156,13 @@ export function readableIncludes(req: Request, path: string, include = ''): stri
   return names.length > 0 ? names.join(',') : undefined;
 }
 
+/** The addressed record, with what its name is made of and `more`, as far as the reader may see them. */
+export const recordToName = (req: Request, presentation: Presentation, more: readonly string[] = []): ReturnType<typeof recordOf> => {
+  const named = (presentation.recordInclude ?? presentation.include ?? '').split(',');
+  const include = readableIncludes(req, presentation.path, [...new Set([...named, ...more])].join(','));
+  return recordOf(req.call, presentation.path, addressedId(req), include);
+};
+
 /** GET /dashboard/{collection}/{id}/{tab} */
 export function tabPage(render: Render, presentation: Presentation, name?: string) {
   return async (req: Request, res: Response): Promise<void> => {
