@@ -73,8 +73,8 @@ export async function pollSignals(ctx: Context, connection: Connection, signal?:
   let count = 0;
   let done: Acknowledged = { ack: [], setErrs: {} };
   for (let round = 0; round < maxRounds && !signal?.aborted; round += 1) {
-    const said = done;
-    const answer = await withToken(latest, renew, (good) => ask(ctx, url, (latest = good), said));
+    const acknowledged = done;
+    const answer = await withToken(latest, renew, (good) => ask(ctx, url, (latest = good), acknowledged));
     const sets = Object.entries(jsonObject(answer['sets']) ?? {}).slice(0, maxEvents);
     if (sets.length === 0) break;
     done = await take(ctx, connection, sets);
