@@ -3,6 +3,13 @@ import { configDefaults, defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.js';
 import { SkippedForWantOfAProgram } from './test/support/skipped-tests.js';
 
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Whether a walk goes all of its way: in `npm run test:slow`. */
+    isWhole: boolean;
+  }
+}
+
 /** Without a database: pure functions, a router or a client by itself. */
 const unit = [
   'test/{config,linear-patterns,tidy,tidy-names}.test.ts',
@@ -29,14 +36,17 @@ const unit = [
 /** The main paths of people in a real browser: signing in, registering, passkeys, consent, signing out, an administrator's first application. */
 const browser = ['test/browser/{client-wizard,oauth-pages,registration,sign-in-methods}.test.ts'];
 
+/** Both run them: `npm test` goes a part of their way (`inject('isWhole')`), `npm run test:slow` all of it. */
+const partly = ['test/browser/registration.test.ts', 'test/flows/token-preview.test.ts'];
+
 /** What `npm test` leaves to `npm run test:slow`. */
 const slow = [
   // Every page in every form and language, by a browser.
   'test/browser/!(client-wizard|oauth-pages|registration|sign-in-methods).test.ts',
   // Walks: every operation, form, page, permission and text, generated.
   'test/linear-patterns.test.ts',
-  'test/dashboard/hostile-text.test.ts',
-  'test/invariants/{canaries,cost-of-addresses,cost-of-forms,cost-of-requests,inherited-names,reach,reach-documents}.test.ts',
+  'test/dashboard/{hostile-text,lists}.test.ts',
+  'test/invariants/{canaries,cost-of-addresses,cost-of-forms,cost-of-requests,inherited-names,reach,reach-documents,table-functions}.test.ts',
   'test/management/{fuzz,reference-examples}.test.ts',
   'test/oidc/{basic,fapi2}.test.ts',
   // Faults: what is beside the service is away, hangs, or is killed.
@@ -50,8 +60,9 @@ const slow = [
   'test/sso/hanging-provider.test.ts',
   // Several processes, proxies and databases of their own.
   'test/db/postgres/embedded-postgres.test.ts',
+  'test/db/test-databases.test.ts',
   'test/domain/secret-key/reseal.test.ts',
-  'test/flows/{behind-a-pooler,behind-a-proxy,doctor,doctor-fixes,read-only-checkout,read-replica,report-replica,secret-key,secret-key-rotations,start}.test.ts',
+  'test/flows/{background-work,behind-a-pooler,behind-a-proxy,doctor,doctor-fixes,first-start,mcp,read-only-checkout,read-replica,report-replica,secret-key,secret-key-rotations,start}.test.ts',
   'test/invariants/{replicas,two-processes}.test.ts',
   'test/platform/log/logger.test.ts',
   // Upgrades, backups, and what the guides say.
@@ -100,6 +111,7 @@ export default defineConfig({
     retry: process.env['CI'] ? 2 : 0,
     // No test imports them: `--changed` can't tell whom they concern.
     forceRerunTriggers: [...configDefaults.forceRerunTriggers, '**/{migrations,public,views}/**'],
+    provide: { isWhole: false },
     reporters: ['default', new SkippedForWantOfAProgram()],
     projects: [
       { extends: true, test: { name: 'unit', include: filesOf(unit), exclude: except(...slow) } },
@@ -109,7 +121,7 @@ export default defineConfig({
         test: { name: 'service', include: filesOf(['test/**']), exclude: except(...unit, ...browser, ...slow), ...database },
       },
       { extends: true, test: { name: 'browser', include: filesOf(browser), ...database } },
-      { extends: true, test: { name: 'slow', include: filesOf(slow), ...database } },
+      { extends: true, test: { name: 'slow', include: filesOf([...slow, ...partly]), ...database, provide: { isWhole: true } } },
     ],
   },
 });

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright-core';
-import { expect } from 'vitest';
+import { expect, inject } from 'vitest';
 import { picture, sharedChromium, policyViolations } from '../support/chromium.js';
 import { sharedExampleApp } from '../support/example-app.js';
 import { needs } from '../support/programs.js';
@@ -106,7 +106,8 @@ async function recover(context: BrowserContext, page: Page, user: { email: strin
   await page.getByText('Signed in as').waitFor();
 }
 
-test.each(views)(
+// Without scripts, on a phone in the dark: a form of the pages, which `npm run test:slow` has them in.
+test.each(inject('isWhole') ? views : views.slice(0, 1))(
   'in Chromium ($name): register from the application, sign out, recover; old sessions are gone',
   patience,
   async ({ name, ...options }) => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { addOrganization } from '../support/organizations.js';
 import { findUserByEmailKey } from '../../src/db/tables/users.js';
 import { signedInWith } from '../support/administrators.js';
@@ -6,7 +6,7 @@ import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addEnvironment, addUser } from '../support/data.js';
 import { startTestService } from '../support/service.js';
 import { managementCollections } from '../../src/domain/reach/management-permissions.js';
-import { contextOf, sharedService } from '../support/shared-service.js';
+import { contextOf, shared, sharedService } from '../support/shared-service.js';
 
 const service = sharedService(() => startTestService({ ADMIN_EMAIL: admin.email, ADMIN_PASSWORD: admin.password }));
 const admin = { email: 'root@example.com', password: 'nanoseconds of wire' };
@@ -72,10 +72,14 @@ describe('a user without any permission (attack 17.207)', () => {
 });
 
 describe('what is not allowed is not shown and not possible', () => {
+  const readers = shared(async () => ({
+    users: await signedInWith(service, 'users:read'),
+    roles: await signedInWith(service, 'roles:read'),
+  }));
+
   test.each(collections)('%s: only with its own permission', async (name) => {
     const other = permittedBy(name) === 'users' ? 'roles' : 'users';
-    const browser = await signedInWith(service, `${other}:read`);
-    const refused = await browser.get(`/dashboard/${name}`);
+    const refused = await readers[other].get(`/dashboard/${name}`);
     const html = await refused.text();
     expect(refused.status).toBe(403);
     expect(html).toContain(`${permittedBy(name)}:read`);
@@ -127,16 +131,20 @@ describe('what is not allowed is not shown and not possible', () => {
 });
 
 describe('forms', () => {
+  let browser: Browser;
+  let token: string;
+  beforeAll(async () => {
+    browser = await administrator();
+    token = csrfOf(await (await browser.get('/dashboard')).text());
+  });
+
   test.each(creatable)('POST /dashboard/%s without a CSRF token, or from another site: 403', async (name) => {
-    const browser = await administrator();
-    const token = csrfOf(await (await browser.get('/dashboard')).text());
     expect((await browser.post(`/dashboard/${name}`, { name: 'x' })).status).toBe(403);
     expect((await browser.post(`/dashboard/${name}`, { name: 'x', _csrf: token }, { origin: 'https://evil.example' })).status).toBe(403);
     expect((await browser.post(`/dashboard/${name}`, { name: 'x', _csrf: 'A'.repeat(43) })).status).toBe(403);
   });
 
   test('mistakes: 422, a summary, what was typed stays', async () => {
-    const browser = await administrator();
     const answer = await browser.submit(
       '/dashboard/users/new',
       { email: 'not an address', first_name: 'Ada', metadata: '{' },
@@ -151,7 +159,6 @@ describe('forms', () => {
   });
 
   test('a change on top of another’s change is shown, not made', async () => {
-    const browser = await administrator();
     const user = await addUser(ctx);
     const page = await (await browser.get(`/dashboard/users/${user.id}/edit`)).text();
     const fields = {

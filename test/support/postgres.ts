@@ -19,8 +19,11 @@ declare module 'vitest' {
   }
 }
 
-/** What a crash would lose doesn't matter here, nor what a stolen verifier gives away: each test file opens dozens of connections. */
-const hasty = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', scram_iterations: '1' };
+/**
+ * What a crash would lose doesn't matter here, nor what a stolen verifier gives away: each test file opens dozens of connections.
+ * Nor is a database there for long enough to be tidied, whose statistics would change plans in the middle of a test.
+ */
+const hasty = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', scram_iterations: '1', autovacuum: 'off' };
 
 type Server = { readonly url: string; readonly template: string; readonly initial: InitialState | null; stop(): Promise<void> };
 
