@@ -78,7 +78,10 @@ export async function freePort(): Promise<number> {
  * Hashes as the service does, for the least that argon2id takes. Tests about passwords themselves (what is stored, what it costs) hand in
  * `createPasswordHasher()` instead.
  */
-export const cheapPasswords = (tracer: Tracer | null = null) => createPasswordHasher({ cost: { memoryCost: 8, timeCost: 1 }, tracer });
+export const cheapPasswords = (tracer: Tracer | null = null) => {
+  const cost = { memoryCost: 8, timeCost: 1 };
+  return createPasswordHasher({ cost, earlierCost: cost, tracer });
+};
 
 /**
  * Starts a service with the settings of a fresh installation (rate limits off unless asked for, nobody outside asked about passwords, which are hashed cheaply without PASSWORD_HASH, key pairs

@@ -82,7 +82,8 @@ const ownTurn: HashingTurn = { environment_id: '', priority: 'stranger' };
  * Hashes and checks passwords. Hashing takes a processor for some 25 ms on the few threads that signing needs too, so only
  * `concurrency` (default: {@link hashesAtOnce}) run at once, environments that wait share the time, and at most `queueMax` (default 200) of each priority
  * wait in each, for `maxWaitMs` (default 5 s) at most, or until the caller's deadline. Whoever sets a password has proven something before, and goes
- * before strangers. `cost` is what the operator chose (PASSWORD_HASH); `pause` is for tests.
+ * before strangers. `cost` is what the operator chose (PASSWORD_HASH), `earlierCost`
+ * what hashes may still cost that were made before; `pause` is for tests.
  * @throws {OverloadedError} from every function that hashes, when its turn doesn't come in time
  */
 export function createPasswordHasher({
@@ -90,6 +91,7 @@ export function createPasswordHasher({
   queueMax = 200,
   maxWaitMs = 5_000,
   cost = parameters,
+  earlierCost = ownCost,
   pause = setTimeout,
   tracer = null,
 }: {
@@ -97,6 +99,7 @@ export function createPasswordHasher({
   readonly queueMax?: number;
   readonly maxWaitMs?: number;
   readonly cost?: PasswordCost;
+  readonly earlierCost?: PasswordCost;
   readonly pause?: (ms: number) => Promise<unknown>;
   readonly tracer?: Tracer | null;
 } = {}) {
@@ -106,6 +109,7 @@ export function createPasswordHasher({
   const times = createCheckTimes();
   const compareBoth = createComparison(times);
   const ownDecoy: ReadHash = { ...decoyOf(kindAt(cost)), work: workOf(cost) };
+  const earlierWork = kindAt(cost) === kindAt(earlierCost) ? null : workOf(earlierCost);
 
   /**
    * Checks a password against a stored hash, or, for nobody (null), against a decoy, which takes the same turn and is never right: one
@@ -153,11 +157,12 @@ export function createPasswordHasher({
 
     /**
      * Holds a refusal back until a check of the dearest imported hash of the environment (`work`; null without any) would have ended, counted from when
-     * the turn of the one that was made began: its time doesn't tell whose hash was checked. Waits without computing, and in no turn.
+     * the turn of the one that was made began: its time doesn't tell whose hash was checked. Waits without computing, and in no turn. Where the operator
+     * chose another cost there is always something to wait for: accounts have hashes of the earlier one until they sign in, addresses of nobody a decoy of the new.
      */
     async hold({ began }: PasswordCheckResult, work: number | null, deadline: Deadline = noDeadline): Promise<void> {
-      if (work === null) return;
-      const until = began + Math.min(maxWaitMs, times.ceilingMs(Math.max(work, workOf(cost))));
+      if (work === null && earlierWork === null) return;
+      const until = began + Math.min(maxWaitMs, times.ceilingMs(Math.max(work ?? 0, earlierWork ?? 0, workOf(cost))));
       const left = Math.min(until - performance.now(), deadline.left());
       if (left > 0) await pause(left);
     },

@@ -105,6 +105,17 @@ describe('imported hashes', () => {
     expect(await heldUntil(null, 1e9)).toBeGreaterThan(4_000);
   });
 
+  test('where the operator chose another cost, a refusal takes as long for a hash of before as for nobody (attack 69.1943)', async () => {
+    const pauses: number[] = [];
+    const earlier = await createPasswordHasher().hash('correct horse battery');
+    const passwords = createPasswordHasher({ cost: { memoryCost: 65_536, timeCost: 3 }, pause: async (ms) => void pauses.push(ms) });
+    for (const phc of [earlier, null]) await passwords.hold(await passwords.check(phc, 'wrong'), null);
+    expect(pauses).toHaveLength(2);
+    const cheaper = createPasswordHasher({ cost: { memoryCost: 7168, timeCost: 5 }, pause: async (ms) => void pauses.push(ms) });
+    await cheaper.hold(await cheaper.check(null, 'wrong'), null);
+    expect(pauses).toHaveLength(3);
+  });
+
   test('where all that was imported is cheaper than ours, a refusal is held back as long as ours takes (attack 10.264)', async () => {
     const pauses: number[] = [];
     const passwords = createPasswordHasher({ pause: async (ms) => void pauses.push(ms) });
