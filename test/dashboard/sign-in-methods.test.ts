@@ -200,7 +200,7 @@ describe('in production', () => {
     try {
       const page = await html(browser, '/dashboard');
       expect(page).toContain(words);
-      expect(page).toContain('/account/authenticators');
+      expect(page).toContain('<a href="/account/authenticators">Add yours</a>');
       expect(await html(browser, '/dashboard/settings')).toContain(words);
       // Somebody else sees it too, and is not asked to add one.
       expect(await html(admin, '/dashboard')).toContain(words);
