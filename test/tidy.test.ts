@@ -64,7 +64,7 @@ function withoutComments(text: string): string {
 /** Blanks what is inside of quotes and between back-ticks (not the code of placeholders), so that words in texts aren't taken for code. */
 function withoutTexts(code: string): string {
   const blank = (text: string) => text.replace(/[^\n]/g, ' ');
-  const regexps = code.replace(/(?<=[=(,:[!&|?{};]\s*|return )\/(?![/*])(?:\\.|\[(?:\\.|[^\]\n])*\]|[^/\n\\])+\/[a-z]*/g, blank);
+  const regexps = code.replace(/(?<=[=(,:[!&|?{;]\s*|\}\s+|return )\/(?![/*])(?:\\.|\[(?:\\.|[^\]\n])*\]|[^/\n\\])+\/[a-z]*/g, blank);
   const quoted = regexps.replace(/'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g, (text) => `'${blank(text.slice(1, -1))}'`);
   // Back-ticks: the pieces outside of placeholders, from the inside out.
   return quoted.replace(/`(?:\\[\s\S]|[^`\\])*`/g, (text) =>

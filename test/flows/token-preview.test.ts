@@ -234,6 +234,9 @@ async function randomCase(random: () => number): Promise<Case> {
 /** Every outcome that the walk met. */
 const met = new Map<string, number>();
 
+/** What the first walk, the one of `npm test`, doesn't meet. */
+const notInFirst = ['jwt by authorization_code', 'jwt by client_credentials', 'not_in_client_grant', 'consent_missing', 'user_blocked'];
+
 test.for(inject('isWhole') ? [1, 2, 3, 4, 5, 6] : [1])(
   'preview equals the token: a walk over clients, users, resources, scopes and grant types, number %s',
   { timeout: 120_000 },
@@ -253,7 +256,7 @@ test.for(inject('isWhole') ? [1, 2, 3, 4, 5, 6] : [1])(
   },
 );
 
-test.runIf(inject('isWhole'))('the walk met every rule of a refusal, and tokens of each format by each grant type', () => {
+test('the walk met every rule of a refusal, and tokens of each format by each grant type', () => {
   const kinds = ['authorization_code', 'refresh_token', deviceCode, 'client_credentials'].flatMap((one) => [
     `jwt by ${one}`,
     `opaque by ${one}`,
@@ -262,7 +265,7 @@ test.runIf(inject('isWhole'))('the walk met every rule of a refusal, and tokens 
     'unknown_scope', 'not_in_client_scopes', 'not_in_client_grant', 'no_client_grant', 'consent_missing', 'grant_type_not_allowed', 'client_disabled', 'user_blocked',
     'unknown_resource',
   ]; // prettier-ignore
-  expect([...kinds, ...rules].filter((name) => !met.has(name))).toEqual([]);
+  expect([...kinds, ...rules].filter((name) => !met.has(name))).toEqual(inject('isWhole') ? [] : notInFirst);
 });
 
 test('the reason for each scope: unknown, beyond the grant, not held, granted', async () => {

@@ -171,9 +171,7 @@ export function createPasswordHasher({
     isOwn: (phc: string): boolean => [cost, ownCost].some((one) => phc.startsWith(kindAt(one))),
 
     /** True when a right password should be hashed anew: other parameters, another argon2 variant, bcrypt. */
-    needsRehash(phc: string): boolean {
-      return !phc.startsWith('$argon2id$') || argon2NeedsRehash(phc, hashing);
-    },
+    needsRehash: (phc: string): boolean => !phc.startsWith('$argon2id$') || argon2NeedsRehash(phc, hashing),
   };
 }
 
