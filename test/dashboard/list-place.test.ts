@@ -56,3 +56,13 @@ test('an odd cookie leads nowhere else', async () => {
     expect(page).not.toMatch(/evil\.example|javascript:|"><script>/);
   }
 });
+
+test('permissions stand in the order of their names until another order is chosen', async () => {
+  const reader = await signedInWith(service, 'permissions:read');
+  const namesAt = async (path: string) =>
+    [...(await (await reader.get(path)).text()).matchAll(/<code[^>]*>(\w+:\w+)<\/code>/g)].map(([, name]) => name);
+  const names = await namesAt('/dashboard/permissions?is_system=true');
+  expect(names.length).toBeGreaterThan(20);
+  expect(names).toEqual(names.toSorted());
+  expect((await namesAt('/dashboard/permissions?is_system=true&sort=-name'))[0]).toBe('webhooks:write');
+});

@@ -42,6 +42,7 @@ import { webhooksPresentation } from './webhooks/webhooks.js';
 /** How the resources of the Management API look in the browser, in the order of the navigation: their pages and their place in it. */
 export const presentations: readonly Presentation[] = [
   usersPresentation,
+  rolesPresentation,
   sessionsPresentation,
   authenticatorsPresentation,
   identitiesPresentation,
@@ -58,7 +59,6 @@ export const presentations: readonly Presentation[] = [
   directoriesPresentation,
   organizationGroupsPresentation,
   setupLinksPresentation,
-  rolesPresentation,
   clientsPresentation,
   clientGrantsPresentation,
   signalStreamsPresentation,

@@ -231,7 +231,6 @@ export const terms = {
   status: 'Status',
   subject: 'Subject',
   subject_type: 'Subject type',
-  subscribed_webhooks: 'Subscribed webhooks',
   suspended_until_verified_again: 'Suspended until verified again',
   system: 'System',
   target: 'Target',

@@ -65,7 +65,7 @@ export function describePermission(permission: string): string {
   if (permission === 'password_hashes:read')
     return 'Export the hashes of everybody’s passwords, which can be guessed at for as long as it takes.';
   const [collection = '', verb = ''] = permission.split(':');
-  return `${verb === 'read' ? 'See' : 'Create, change and delete'} ${collection.replaceAll('_', ' ')}.`;
+  return `${verb === 'read' ? 'See' : 'Create, change and delete'} ${collection.replaceAll('_', ' ').replace(/^api /, 'API ')}.`;
 }
 
 export const administratorRole = 'administrator';

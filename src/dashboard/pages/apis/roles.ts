@@ -110,6 +110,7 @@ export const permissionsPresentation: Presentation = {
   path: 'permissions',
   title: terms.permissions,
   under: 'api_resources',
+  defaultSort: 'name',
   one: 'permission',
   lead: 'What callers of an API can do. The name is the OAuth scope.',
   empty: { title: 'No permissions yet', text: 'Add an API resource first, then its permissions, such as orders:read.' },

@@ -191,7 +191,7 @@ export const eventTypesPresentation: Presentation = {
     { label: terms.event, value: (record) => code(record.attributes['name']) },
     { label: terms.description, value: (record) => text(record.attributes['description']) },
     { label: 'About', value: (record) => quiet(eventGroupLabel(words(record.attributes['group']))) },
-    { label: terms.subscribed_webhooks, numeric: true, value: (record, _view, { extras }) => extras?.get(record.id) ?? nothing },
+    { label: terms.webhooks, numeric: true, value: (record, _view, { extras }) => extras?.get(record.id) ?? nothing },
   ],
   extras: subscriptionCounts,
   more: async (view, record) => subscribers(view, words(record.attributes['name'])),

@@ -64,7 +64,7 @@ export const usersPresentation: Presentation = {
     { name: 'status', label: terms.status },
     { name: 'role', label: terms.role, choices: roleChoices },
     { name: 'email_verified', label: 'Email verified' },
-    { name: 'two_step_enabled', label: terms.multi_factor_authentication },
+    { name: 'two_step_enabled', label: 'MFA' },
     {
       name: 'authenticator',
       label: terms.sign_in_method,

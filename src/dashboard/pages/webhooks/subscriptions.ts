@@ -34,5 +34,5 @@ export async function subscribers({ req }: ViewContext, name: string): Promise<r
     : null;
   const columns = [terms.webhook, 'URL', terms.status];
   const nothing = ['No subscribed webhooks', 'No webhook gets this event.', button] as const;
-  return [pageTable({ id: 'subscribers', caption: terms.subscribed_webhooks, columns, rows, nothing })];
+  return [pageTable({ id: 'subscribers', caption: 'Subscribed webhooks', columns, rows, nothing })];
 }

@@ -123,7 +123,7 @@ const dpopNonceWords = { optional: terms.optional, required: terms.required } as
 
 export const dpopNonceChoices = async (): Promise<Choice[]> => dpopNonceRules.map((value) => ({ value, label: dpopNonceWords[value] }));
 
-export const eventGroupLabel = (group: string): string => (group === 'login' ? 'Sign-ins' : `${inWords(group)}s`);
+export const eventGroupLabel = (group: string): string => (group === 'login' ? 'Sign-ins' : inWords(group).replace(/s?$/, 's'));
 
 /** What `*` is called. */
 export const allEvents = 'All events';

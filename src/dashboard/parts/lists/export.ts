@@ -16,7 +16,7 @@ import { listOf, recordOf, relatedOf, resourceOf, type Listing, type ListQuery }
 import { addressedId } from '../records/record.js';
 import type { ExportColumn, Presentation } from '../records/presentation.js';
 import { words } from '../values.js';
-import { listState, readFilters } from './filters.js';
+import { defaultSortOf, listState, readFilters } from './filters.js';
 
 /** A file as it is written: what stands before its records, between them and after them. */
 type Format = {
@@ -133,7 +133,7 @@ export function exportList(presentation: Presentation) {
   return async (req: Request, res: Response): Promise<void> => {
     const { call } = req;
     const resource = resourceOf(call, presentation.path);
-    const state = listState(req, presentation.filters, resource.defaultSort ?? '-created_at');
+    const state = listState(req, presentation.filters, defaultSortOf(presentation, resource));
     const { query: filters } = await readFilters({ req, now: call.ctx.clock.now() }, state, presentation.filters);
     const chosen = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
     await denied(req, resource);

@@ -4,7 +4,7 @@ import { queryOf } from '../../../http/request/form.js';
 import { named } from '../../../lib/named.js';
 import type { Resource } from '../../../management/resource.js';
 import type { Choice, FilterField, Part } from '../page-parts.js';
-import type { FilterSpec, ViewContext } from '../records/presentation.js';
+import type { FilterSpec, Presentation, ViewContext } from '../records/presentation.js';
 import { inWords } from '../values.js';
 import { terms } from '../words.js';
 import type { Orders } from './orders.js';
@@ -36,6 +36,9 @@ export type ListState = {
   readonly after: string | undefined;
   readonly before: string | undefined;
 };
+
+export const defaultSortOf = (presentation: Presentation, resource: Resource): string =>
+  presentation.defaultSort ?? resource.defaultSort ?? '-created_at';
 
 export function listState(req: Request, filters: readonly FilterSpec[], defaultSort: string): ListState {
   const query = queryOf(req);

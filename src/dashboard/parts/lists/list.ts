@@ -7,7 +7,7 @@ import { readableIncludes } from '../records/record.js';
 import type { Column, LinkButton, Selection, TablePart } from '../page-parts.js';
 import { withExtras } from './extras.js';
 import { recordPath, type ColumnSpec, type ViewContext, type Presentation } from '../records/presentation.js';
-import { filterPart, listState, readFilters, type ListState } from './filters.js';
+import { defaultSortOf, filterPart, listState, readFilters, type ListState } from './filters.js';
 import { layoutForm, layoutOf, shownColumns } from './layout.js';
 import { listingOf } from './listing.js';
 import { selectedName, selectionOf } from './selection.js';
@@ -92,13 +92,7 @@ function emptyOf(presentation: Presentation, filtered: boolean, path: string, bu
   };
 }
 
-function listLinks(
-  presentation: Presentation,
-  listing: Listing,
-  state: ListState,
-  defaultSort: string,
-  button: LinkButton | null,
-): LinkButton[] {
+function listLinks(presentation: Presentation, listing: Listing, button: LinkButton | null): LinkButton[] {
   const some = listing.records.length > 0;
   return [...(button && presentation.create?.other ? [presentation.create.other] : []), ...(button && some ? [button] : [])];
 }
@@ -129,7 +123,7 @@ export function listPage(render: Render, presentation: Presentation) {
     const { call } = req;
     const resource = resourceOf(call, presentation.path);
     const view: ViewContext = { req, now: call.ctx.clock.now() };
-    const defaultSort = resource.defaultSort ?? '-created_at';
+    const defaultSort = defaultSortOf(presentation, resource);
     const path = `/dashboard/${presentation.path}`;
     const state = listState(req, presentation.filters, defaultSort);
     const layout = layoutOf(req, presentation.path);
@@ -172,7 +166,7 @@ export function listPage(render: Render, presentation: Presentation) {
     const page = {
       title: presentation.title,
       lead: presentation.lead,
-      links: listLinks(presentation, listing, state, defaultSort, button),
+      links: listLinks(presentation, listing, button),
       errors: named(mistake === null ? {} : { form: mistake }),
       parts: [...filters, table],
     };

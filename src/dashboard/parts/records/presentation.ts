@@ -148,6 +148,8 @@ export type SelectedLink = {
 };
 
 export type ListSpec = {
+  /** The order until another is chosen; the API's own unless given. */
+  readonly defaultSort?: string;
   readonly lead: string;
   readonly empty: Omit<Empty, 'button'>;
   /** Leads to what has to be there before anybody can have a first record; null: it is there, or is not the viewer's to make. */
