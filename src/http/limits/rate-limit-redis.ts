@@ -1,6 +1,6 @@
 import type { ClientRateLimitInfo, Options } from 'express-rate-limit';
 import { RedisStore } from 'rate-limit-redis';
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 import { UnavailableError } from '../../errors.js';
 import { keyDigest, windowCountOf, type ProofUses, type RateLimitStore } from './rate-limit-stores.js';
 

@@ -6,7 +6,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Knex } from 'knex';
-import { createClient } from 'redis';
+import { createClient } from '@redis/client';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test as always } from 'vitest';
 import { sharedDatabase } from '../../support/shared-service.js';
 import { createKnex } from '../../../src/db/connection/knex.js';
