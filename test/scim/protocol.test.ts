@@ -393,3 +393,8 @@ test('a resource is 65,536 characters of JSON at most, between the operations of
   expect((await acme.send('GET', `/Users/${id}`)).body.addresses).toHaveLength(10);
   expect(await patch(id, { ...more, value: addresses.slice(10, 15) })).toMatchObject({ status: 200 });
 });
+
+test('a filter by a time that the database does not have is refused, with no 500 (attack 70.1951)', async () => {
+  for (const time of ['-271821-04-20T00:00:00Z', '-004800-01-01T00:00:00Z'])
+    expect(await find(`meta.created gt "${time}"`)).toMatchObject({ status: 400 });
+});
