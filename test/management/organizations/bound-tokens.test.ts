@@ -272,6 +272,32 @@ describe('what it writes', () => {
     ).toBe(404);
   });
 
+  test('it makes no more than fifty connections and domains, which are all looked after without end; others may (attack 70.1954)', async () => {
+    const full = await tenant('full');
+    const bound = await boundToken(full.admin, full.organization);
+    for (let more = 1; more < 50; more += 1) {
+      await addConnection(ctx, { organization_id: full.organization.id });
+      await addDomain(ctx, full.organization, `full-${more}.example`);
+    }
+    const relationships = { organization: { data: { type: 'organization', id: full.organization.id } } };
+    const polled = {
+      name: 'fifty-first',
+      display_name: 'One more',
+      strategy: 'oidc',
+      issuer: 'https://hangs.example',
+      provider_client_id: 'x',
+    };
+    const creations = {
+      connections: { type: 'connection', attributes: polled, relationships },
+      organization_domains: { type: 'organization_domain', attributes: { domain: 'fifty-first.example' }, relationships },
+    };
+    for (const [path, creation] of Object.entries(creations)) {
+      const refused = await api('POST', path, creation, bound.token);
+      expect([path, refused.status, await codeOf(refused)]).toEqual([path, 409, 'too_many']);
+      expect([path, (await api('POST', path, creation, await managementToken(service.url))).status]).toEqual([path, 201]);
+    }
+  });
+
   test('another’s connection, role or person is not there as a relationship (specification 16.5.2, attack 43.1322)', async () => {
     const theirs = { connection: { data: { type: 'connection', id: other.connection.id } } };
     expect(await domain('fourth.example', theirs).then(codeOf)).toBe('related_not_found');
