@@ -319,3 +319,39 @@ describe('events', () => {
     expect((await auditRows(service, 'directory.user_deprovisioned')).length).toBeGreaterThan(1);
   });
 });
+
+describe('what an administrator decides meanwhile', () => {
+  const waiting = async () => {
+    const text = 'select count(*)::integer as count from pg_locks where not granted';
+    return (await ctx.db.knex.raw<{ rows: { count: number }[] }>(text)).rows[0]?.count;
+  };
+  const byAdministrator = { status: 'blocked', blocked_reason: null };
+
+  test.each([
+    ['lets somebody in', false],
+    ['shuts somebody out', true],
+  ] as const)('stays while the directory %s again and again (attack 70.1955)', async (what, active) => {
+    const name = what.replaceAll(' ', '-');
+    const { id } = (await post(name)).body as { id: string };
+    if (!active) expect((await activate(id, false)).status).toBe(200);
+    const administration = await ctx.db.knex.transaction();
+    await administration('users').where({ email_key: `${name}@acme.example` }).update(byAdministrator);
+    const told = activate(id, !active);
+    await expect.poll(waiting).toBeGreaterThan(0);
+    await administration.commit();
+    expect((await told).status).toBe(200);
+    expect(await account(name)).toMatchObject(byAdministrator);
+  });
+
+  test('stays while the directory lets go of somebody, who is told of again (attack 70.1955)', async () => {
+    const { id } = (await post('gone')).body as { id: string };
+    const administration = await ctx.db.knex.transaction();
+    await administration('users').where({ email_key: 'gone@acme.example' }).update(byAdministrator);
+    const told = acme.send('DELETE', `/Users/${id}`);
+    await expect.poll(waiting).toBeGreaterThan(0);
+    await administration.commit();
+    expect((await told).status).toBe(204);
+    expect((await post('gone')).status).toBe(201);
+    expect(await account('gone')).toMatchObject(byAdministrator);
+  });
+});

@@ -4,7 +4,7 @@ import {
   deleteDirectoryUser, insertDirectoryUser, lockDirectoryUser, updateDirectoryUser, type DirectoryUserRow,
 } from '../../db/tables/directory_users.js'; // prettier-ignore
 import type { OrganizationRow } from '../../db/tables/organizations.js';
-import { findUser, findUserByEmailKey, type UserRow } from '../../db/tables/users.js';
+import { findUserByEmailKey, lockUser, type UserRow } from '../../db/tables/users.js';
 import { own } from '../../lib/named.js';
 import type { Actor } from '../actor.js';
 import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
@@ -176,7 +176,8 @@ export async function changeDirectoryUser(
   before: DirectoryUserRow,
   person: DirectoryPerson,
 ): Promise<DirectoryUser> {
-  const found = await findUser(tx.scope, before.user_id);
+  // What an administrator decides about the account meanwhile comes before this, or after it.
+  const found = await lockUser(tx.scope, before.user_id);
   if (!found) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such User.' });
   await refuseAdministrator(tx, found);
   const changes = { ...rowOf(person), updated_at: tx.clock.now() };
@@ -195,7 +196,7 @@ export async function changeDirectoryUser(
  * @throws {Refusal} 403
  */
 export async function removeDirectoryUser(tx: Context, teller: Teller, row: DirectoryUserRow): Promise<void> {
-  const user = await findUser(tx.scope, row.user_id);
+  const user = await lockUser(tx.scope, row.user_id);
   if (!user) return;
   await refuseAdministrator(tx, user);
   await deleteDirectoryUser(tx.scope, row.id);
