@@ -320,6 +320,18 @@ describe('events', () => {
   });
 });
 
+test('whom an administrator has suspended comes back suspended, when the directory lets go of them and tells of them again (attack 70.1956)', async () => {
+  for (const name of ['suspended1', 'suspended2']) {
+    const { id } = (await post(name)).body as { id: string };
+    const { id: user_id } = await account(name);
+    await transaction(ctx, async (tx) => suspendMember(tx, administrator, (await membershipOf(user_id))!));
+    if (name === 'suspended2') expect((await activate(id, false)).status).toBe(200);
+    expect((await acme.send('DELETE', `/Users/${id}`)).status).toBe(204);
+    expect((await post(name)).status).toBe(201);
+    expect((await membershipOf(user_id))?.status).toBe('suspended');
+  }
+});
+
 describe('what an administrator decides meanwhile', () => {
   const waiting = async () => {
     const text = 'select count(*)::integer as count from pg_locks where not granted';
@@ -335,7 +347,9 @@ describe('what an administrator decides meanwhile', () => {
     const { id } = (await post(name)).body as { id: string };
     if (!active) expect((await activate(id, false)).status).toBe(200);
     const administration = await ctx.db.knex.transaction();
-    await administration('users').where({ email_key: `${name}@acme.example` }).update(byAdministrator);
+    await administration('users')
+      .where({ email_key: `${name}@acme.example` })
+      .update(byAdministrator);
     const told = activate(id, !active);
     await expect.poll(waiting).toBeGreaterThan(0);
     await administration.commit();
