@@ -348,6 +348,20 @@ describe('what it writes', () => {
     expect(await api('DELETE', `organization_memberships/${id}/relationships/roles`, roles).then(codeOf)).toBe('last_administrator');
   });
 
+  test('whose account is blocked is no other administrator: the last one who can sign in stays (attack 70.1957)', async () => {
+    const left = await tenant('left');
+    const blocked = await addUser(ctx);
+    await addMembership(ctx, left.organization, blocked, { roles: [await adminRole()] });
+    const { token: bound } = await boundToken(left.admin, left.organization);
+    await ctx.db.knex('users').where({ id: blocked.id }).update({ status: 'blocked' });
+    const key = { organization_id: left.organization.id, user_id: left.admin.id };
+    const [membership] = await table<{ id: string }>(ctx.scope, 'organization_memberships').where(key as never);
+    const removal = () => api('DELETE', `organization_memberships/${membership?.id}`, undefined, bound);
+    expect(await removal().then(codeOf)).toBe('last_administrator');
+    await ctx.db.knex('users').where({ id: blocked.id }).update({ status: 'active' });
+    expect((await removal()).status).toBe(204);
+  });
+
   test('a suspended administrator’s token is worth nothing at once (attack 43.1310)', async () => {
     const lone = await addUser(ctx);
     const membership = await addMembership(ctx, own.organization, lone, { roles: [await adminRole()] });
