@@ -35,6 +35,8 @@ export type OrganizationRule<R = ResourceRow> = {
   readonly without?: readonly ('create' | 'delete')[];
   /** Attributes that they don't set. */
   readonly fixed?: readonly string[];
+  /** So many the organization may have at most for them to make another: each is looked after all the time, by what is there for all organizations. */
+  readonly most?: number;
   /** The attributes that they see; left out: all. */
   readonly shows?: readonly string[];
 };

@@ -1,3 +1,4 @@
+import { visibleRows } from '../db/lists/list-source.js';
 import type { Call } from './call.js';
 import { insufficientScope, pointerTo, refuse } from './problems.js';
 import { permissionFor, type Relationship, type Resource, type ResourceRow } from './resource.js';
@@ -13,6 +14,14 @@ export function requireWithin({ actor }: Call, resource: Resource, kind: string)
   if (!actor.organization_id) return;
   const rule = resource.organization;
   if (!rule || (rule.without as readonly string[] | undefined)?.includes(kind)) throw insufficientScope([permissionFor(resource, 'write')]);
+}
+
+/** Refuses actors of an organization another record where it has as many as one may make. @throws {ApiError} 409 `too_many` */
+export async function requireRoom({ ctx, actor }: Call, { organization, source, path }: Resource): Promise<void> {
+  const most = organization?.most;
+  if (!actor.organization_id || most === undefined) return;
+  const found = (await visibleRows(ctx.scope, source).limit(most)) as readonly unknown[];
+  if (found.length >= most) throw refuse(409, 'too_many', `Your organization makes at most ${most} ${path}.`, pointerTo('data'));
 }
 
 /** The permissions to read what a relationship leads to; none where actors of an organization see it by the relationship alone. */

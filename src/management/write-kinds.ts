@@ -6,7 +6,7 @@ import { operationNames } from './audit.js';
 import { requirePermissions } from './authorize.js';
 import { checkArity, linkageOf, readCreation, readInput, readMeta, readUpdate, resolveTargets, type Input } from './input.js';
 import { problem } from './problems.js';
-import { ownInput } from './within-organization.js';
+import { ownInput, requireRoom } from './within-organization.js';
 import { targetOf, type RelatedRows, type Resource, type ResourceRow, type ToMany, type Written } from './resource.js';
 
 export type Operation = {
@@ -119,7 +119,10 @@ const create: Kind = {
     const { create: touch } = resource.reach;
     return touch === 'everything' ? [{ touch, at: {} }] : touchedByCreation(resource, attributes, related);
   },
-  run: ({ ctx, actor }, one, _row, { attributes, related }, prepared) => creationOf(one).run(ctx, actor, attributes, related, prepared),
+  async run(call, one, _row, { attributes, related }, prepared) {
+    await requireRoom(call, one.resource);
+    return creationOf(one).run(call.ctx, call.actor, attributes, related, prepared);
+  },
 };
 
 const update: Kind = {

@@ -2,7 +2,17 @@ import { ScimError } from '../errors.js';
 import type { DirectoryCondition } from '../db/lists/directory-filter.js';
 import { findAttribute, isUrn, parsePath, type FoundAttribute, type PatchPath } from './attribute-paths.js';
 import { compileElementFilter, fits } from './filter.js';
-import { isComplex, isUnassigned, maxValues, memberOf, readElement, readValue, withOnePrimary, type ScimValues } from './read-values.js';
+import {
+  fitting,
+  isComplex,
+  isUnassigned,
+  maxValues,
+  memberOf,
+  readElement,
+  readValue,
+  withOnePrimary,
+  type ScimValues,
+} from './read-values.js';
 import type { ResourceType } from './schemas.js';
 
 /** One operation on one attribute (RFC 7644 3.5.2). */
@@ -180,6 +190,7 @@ export function applyOperations(type: ResourceType, resource: ScimValues, operat
       if (operation.path.filter !== null) throw refuse('invalidPath', `${attribute.name} does not hold several values to choose from.`);
       patchSingle(holderOf(after, keys), operation, found);
       dropEmpty(after, keys[0] ?? '');
+      fitting(after);
       continue;
     }
     const path = of?.multiValued ? keys.slice(0, -1) : keys;
@@ -190,6 +201,7 @@ export function applyOperations(type: ResourceType, resource: ScimValues, operat
     const changed = byElement ? patchElements(type, held, operation, found) : patchList(held, operation, found);
     if (changed.length > maxValues) throw refuse('invalidValue', `${name} must be at most ${maxValues} values.`);
     put(holder, name, changed);
+    fitting(after);
   }
   return after;
 }

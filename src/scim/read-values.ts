@@ -11,6 +11,8 @@ const maxCertificateLength = 16_384;
 const maxKeyLength = 512;
 /** Values of one attribute; of a group's members more (specification 16.6). */
 export const maxValues = 100;
+/** Of a resource as JSON: a page shows 200 of them, and each operation of a PATCH looks through all of one. */
+const maxResourceLength = 65_536;
 
 export const isComplex = (value: unknown): value is ScimValues => typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -19,6 +21,12 @@ export const memberOf = (values: ScimValues, name: string): unknown =>
   Object.entries(values).find(([key]) => key.toLowerCase() === name)?.[1];
 
 const refuse = (name: string, must: string) => new ScimError(400, 'invalidValue', `${name} must be ${must}.`);
+
+/** The resource, unless it is too long to be kept. @throws {ScimError} 400 `invalidValue` */
+export function fitting(values: ScimValues): ScimValues {
+  if (JSON.stringify(values).length <= maxResourceLength) return values;
+  throw refuse('The resource', `at most ${maxResourceLength} characters long, as JSON`);
+}
 
 /** Whether nothing is said: null and an empty list count as absent (RFC 7643 2.5). */
 export const isUnassigned = (value: unknown): boolean =>

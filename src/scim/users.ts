@@ -7,7 +7,7 @@ import { ScimError } from '../errors.js';
 import { isUuid } from '../lib/random.js';
 import { weakTag, emptyReply, requireMatch, resourceReply, type ScimCall, type ScimOperation } from './call.js';
 import { applyOperations, readOperations } from './patch.js';
-import { keyText, readResource, requiredText, type ScimValues } from './read-values.js';
+import { fitting, keyText, readResource, requiredText, type ScimValues } from './read-values.js';
 import { project, shows, userResource } from './render.js';
 import { userType } from './schemas.js';
 
@@ -38,7 +38,7 @@ export async function searchUsers(call: ScimCall, condition: DirectoryCondition 
 
 /** What a resource says of the person. @throws {ScimError} 400 */
 function personOf(values: ScimValues, active: boolean): DirectoryPerson {
-  const { userName: _name, externalId: _externalId, active: given, ...resource } = values;
+  const { userName: _name, externalId: _externalId, active: given, ...resource } = fitting(values);
   return {
     user_name: requiredText(values, 'userName'),
     external_id: keyText(values, 'externalId'),

@@ -88,6 +88,7 @@ export const connectionPage = (web: Web) => async (req: Request, res: Response) 
 
 function sentenceOf({ t }: Words, name: string, code: string): string {
   if (code === 'required' || code === 'secret_required') return t('error.required');
+  if (code === 'too_many') return t('error.too_many');
   if (name === 'idp_metadata_xml') return t('setup.xml_invalid');
   const isAddress = name === 'idp_metadata_url' || name === 'issuer';
   const key: MessageKey = code === 'too_long' ? 'error.too_long' : isAddress ? 'setup.url_invalid' : 'error.invalid_value';

@@ -11,9 +11,6 @@ import { stepPage } from './steps.js';
 
 const path = 'organization_domains';
 
-/** Each is looked up every day. */
-const mostDomains = 50;
-
 const domainOf = ({ id, attributes: a }: ResourceObject): SetupDomain => ({
   id,
   domain: String(a['domain']),
@@ -47,11 +44,12 @@ export function addDomain(web: Web) {
     const words = wordsOf(req);
     const call = callOf(req);
     const typed = (req.form.get('domain') ?? '').trim().slice(0, 300);
-    const count = (await ownRecords(call, path)).length;
-    if (count >= mostDomains)
-      return render(web, req, res, { status: 409, errors: { form: words.t('setup.domain_limit', { count }) }, typed });
     const document = sentDocument('organization_domain', { domain: typed.toLowerCase().replace(/\.$/, '') });
     const outcome = await tryWrite(call, path, { kind: 'create', id: null, document });
+    if (isRefused(outcome) && outcome[0]?.code === 'too_many') {
+      const count = (await ownRecords(call, path)).length;
+      return render(web, req, res, { status: 409, errors: { form: words.t('setup.domain_limit', { count }) }, typed });
+    }
     if (isRefused(outcome))
       return render(web, req, res, { status: 422, errors: { domain: sentenceOf(words, outcome[0] as Refused) }, typed });
     res.redirect(303, `${pathOf(heldOf(req))}/domains#domain-${String(outcome.row['id'])}`);

@@ -97,8 +97,8 @@ test('a spent challenge is remembered beyond its end, for replicas whose clocks 
   expect(await janitorPass(ctx)).toMatchObject({ spent_challenges: 1 });
 });
 
-test('device codes stay for an hour, in which the device is still told that they have expired; guesses for ten minutes', async () => {
-  const rows = ['2 hours', '30 minutes'].map((age) => ({ age, digest: age }));
+test('device codes stay for a day, in which the device is still told that they have expired; guesses for ten minutes', async () => {
+  const rows = ['25 hours', '2 hours'].map((age) => ({ age, digest: age }));
   for (const { age, digest } of rows) {
     await ctx.db.knex.raw(
       `insert into device_codes (environment_id, digest, user_code_digest, client_id, scope, created_at, expires_at, interval_seconds)

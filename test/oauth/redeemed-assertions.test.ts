@@ -15,8 +15,10 @@ import {
 } from '../support/assertions.js';
 import { findApiResource, type ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import { changeApiResource } from '../../src/domain/api-resources/api-resources.js';
+import { findUser } from '../../src/db/tables/users.js';
 import { transaction } from '../../src/domain/context.js';
 import { receiveSignal } from '../../src/domain/provider-signals/receive-signal.js';
+import { blockUser, unblockUser } from '../../src/domain/users/blocking.js';
 import { addConnection } from '../support/connections.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { createProofKey } from '../support/dpop.js';
@@ -467,4 +469,18 @@ test('a signal of the provider about the account ends what was redeemed until th
   expect(await isActive(token)).toBe(false);
   service.clock.advance(5_000);
   expect(await isActive((await redeem()).body.access_token)).toBe(true);
+});
+
+test('what ends everything that clients hold of somebody ends what assertions gave, also once they are let in again (attack 70.1952)', async () => {
+  const administrator = { actor_kind: 'client', actor_id: 'admin', display: 'admin', permissions: new Set<string>() } as const;
+  const person = async () => (await findUser(world.b.scope, world.person.id))!;
+  for (const token_format of ['jwt', 'opaque'] as const) {
+    await changed(world.b, 'api_resources', { id: world.api.id }, { token_format });
+    const token = (await redeem()).body.access_token;
+    expect(await isActive(token)).toBe(true);
+    await transaction(world.b, async (tx) => blockUser(tx, administrator, await person()));
+    await transaction(world.b, async (tx) => unblockUser(tx, administrator, await person()));
+    expect([token_format, await isActive(token)]).toEqual([token_format, false]);
+  }
+  await changed(world.b, 'api_resources', { id: world.api.id }, { token_format: 'jwt' });
 });

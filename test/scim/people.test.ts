@@ -319,3 +319,53 @@ describe('events', () => {
     expect((await auditRows(service, 'directory.user_deprovisioned')).length).toBeGreaterThan(1);
   });
 });
+
+test('whom an administrator has suspended comes back suspended, when the directory lets go of them and tells of them again (attack 70.1956)', async () => {
+  for (const name of ['suspended1', 'suspended2']) {
+    const { id } = (await post(name)).body as { id: string };
+    const { id: user_id } = await account(name);
+    await transaction(ctx, async (tx) => suspendMember(tx, administrator, (await membershipOf(user_id))!));
+    if (name === 'suspended2') expect((await activate(id, false)).status).toBe(200);
+    expect((await acme.send('DELETE', `/Users/${id}`)).status).toBe(204);
+    expect((await post(name)).status).toBe(201);
+    expect((await membershipOf(user_id))?.status).toBe('suspended');
+  }
+});
+
+describe('what an administrator decides meanwhile', () => {
+  const waiting = async () => {
+    const text = 'select count(*)::integer as count from pg_locks where not granted';
+    return (await ctx.db.knex.raw<{ rows: { count: number }[] }>(text)).rows[0]?.count;
+  };
+  const byAdministrator = { status: 'blocked', blocked_reason: null };
+
+  test.each([
+    ['lets somebody in', false],
+    ['shuts somebody out', true],
+  ] as const)('stays while the directory %s again and again (attack 70.1955)', async (what, active) => {
+    const name = what.replaceAll(' ', '-');
+    const { id } = (await post(name)).body as { id: string };
+    if (!active) expect((await activate(id, false)).status).toBe(200);
+    const administration = await ctx.db.knex.transaction();
+    await administration('users')
+      .where({ email_key: `${name}@acme.example` })
+      .update(byAdministrator);
+    const told = activate(id, !active);
+    await expect.poll(waiting).toBeGreaterThan(0);
+    await administration.commit();
+    expect((await told).status).toBe(200);
+    expect(await account(name)).toMatchObject(byAdministrator);
+  });
+
+  test('stays while the directory lets go of somebody, who is told of again (attack 70.1955)', async () => {
+    const { id } = (await post('gone')).body as { id: string };
+    const administration = await ctx.db.knex.transaction();
+    await administration('users').where({ email_key: 'gone@acme.example' }).update(byAdministrator);
+    const told = acme.send('DELETE', `/Users/${id}`);
+    await expect.poll(waiting).toBeGreaterThan(0);
+    await administration.commit();
+    expect((await told).status).toBe(204);
+    expect((await post('gone')).status).toBe(201);
+    expect(await account('gone')).toMatchObject(byAdministrator);
+  });
+});

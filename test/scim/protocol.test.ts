@@ -372,3 +372,29 @@ test('a name that no index holds is refused, never a failure (attack 46.1493)', 
   expect(await acme.send('POST', '/Groups', { displayName: long })).toMatchObject(refusal);
   expect((await acme.send('POST', '/Groups', { displayName: long.slice(0, 512) })).status).toBe(201);
 });
+
+test('a resource is 65,536 characters of JSON at most, between the operations of a PATCH too (attack 70.1950)', async () => {
+  const addresses = Array.from({ length: 20 }, (_, at) => ({ formatted: `${at}`.padEnd(4_000, 'x') }));
+  const tooLong = {
+    status: 400,
+    body: { scimType: 'invalidValue', detail: 'The resource must be at most 65536 characters long, as JSON.' },
+  };
+  expect(await acme.send('POST', '/Users', { userName: 'heavy@acme.example', addresses })).toMatchObject(tooLong);
+  const { id } = await add('heavy', { addresses: addresses.slice(0, 10) });
+  const more = { op: 'add', path: 'addresses', value: addresses.slice(10) };
+  expect(await patch(id, more)).toMatchObject(tooLong);
+  expect(await patch(id, more, { op: 'remove', path: 'addresses' })).toMatchObject(tooLong);
+  const title = {
+    op: 'add',
+    value: { title: 'x'.repeat(4_096), displayName: 'x'.repeat(4_096), [enterprise]: { division: 'x'.repeat(4_096) } },
+  };
+  expect(await patch(id, { ...more, value: addresses.slice(10, 15) }, title)).toMatchObject(tooLong);
+  expect(await acme.send('PUT', `/Users/${id}`, { userName: 'heavy@acme.example', addresses })).toMatchObject(tooLong);
+  expect((await acme.send('GET', `/Users/${id}`)).body.addresses).toHaveLength(10);
+  expect(await patch(id, { ...more, value: addresses.slice(10, 15) })).toMatchObject({ status: 200 });
+});
+
+test('a filter by a time that the database does not have is refused, with no 500 (attack 70.1951)', async () => {
+  for (const time of ['-271821-04-20T00:00:00Z', '-004800-01-01T00:00:00Z'])
+    expect(await find(`meta.created gt "${time}"`)).toMatchObject({ status: 400 });
+});

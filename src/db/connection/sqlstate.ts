@@ -22,8 +22,8 @@ const passing = new Set(['25006', '25P03', '25P04', '55P03', '42501', heldState]
 /** A plan that no longer fits its tables (feature not supported), a prepared statement that isn't there. */
 const outdated = new Set(['0A000', '26000']);
 const conflicts = new Set(['40001', '40P01']);
-/** Not in the repertoire of the encoding, an untranslatable character, an invalid text representation, too long, out of range. */
-const unstorable = new Set(['22021', '22P05', '22P02', '22001', '22003']);
+/** Not in the repertoire of the encoding, an untranslatable character, an invalid text representation, too long, a number or a time out of range. */
+const unstorable = new Set(['22021', '22P05', '22P02', '22001', '22003', '22008']);
 
 /** What the server has answered: whatever the call was, nothing of it has happened. */
 function answered(error: pg.DatabaseError, sqlstate: string): Error {

@@ -17,14 +17,17 @@ export type ExpiringTable = {
 
 const day = 86_400;
 
-/** Spent codes and rotated tokens stay a while, so that a replay is recognised and not merely unknown. */
+/**
+ * Spent codes and rotated tokens stay a while, so that a replay is recognised and not merely unknown. What a grant is found by, to be ended, stays as long as the
+ * access tokens live that it gave last: a day at most.
+ */
 export const expiringTables = ({
   eventDays,
   securityEventDays,
 }: Pick<Config, 'eventDays' | 'securityEventDays'>): readonly ExpiringTable[] => [
   { name: 'authorization_codes', column: 'expires_at', keepSeconds: day },
   { name: 'access_tokens', column: 'expires_at', keepSeconds: 0 },
-  { name: 'refresh_tokens', column: 'expires_at', keepSeconds: 0 },
+  { name: 'refresh_tokens', column: 'expires_at', keepSeconds: day },
   { name: 'revocations', column: 'expires_at', keepSeconds: 0 },
   { name: 'revocation_feed', column: 'until', keepSeconds: 0 },
   { name: 'browser_lockouts', column: 'expires_at', keepSeconds: 0 },
@@ -45,8 +48,7 @@ export const expiringTables = ({
   // A sign-in may take an hour (see `http/request/return-to.ts`).
   { name: 'pushed_requests', column: 'expires_at', keepSeconds: 3600 },
   { name: 'registration_tokens', column: 'expires_at', keepSeconds: 30 * day },
-  // For so long a device is still told that its code has expired.
-  { name: 'device_codes', column: 'expires_at', keepSeconds: 3600 },
+  { name: 'device_codes', column: 'expires_at', keepSeconds: day },
   { name: 'approvals', column: 'expires_at', keepSeconds: 30 * day },
   { name: 'user_code_guesses', column: 'expires_at', keepSeconds: 0 },
   { name: 'dpop_proofs', column: 'expires_at', keepSeconds: 0 },

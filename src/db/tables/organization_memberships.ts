@@ -51,11 +51,12 @@ export async function countActiveMembers(scope: Scope, organization_id: string):
   return Number(rows[0]?.count ?? 0);
 }
 
-/** How many active members hold the role in the organization, directly or by a group, without the one given. */
+/** How many active members whose account is active too hold the role in the organization, directly or by a group, without the one given. */
 export async function countActiveHolders(scope: Scope, organization_id: string, role_id: string, membership_id: string): Promise<number> {
   const { rows } = await scope.knex.raw<{ rows: { count: number }[] }>(
     `select count(*)::integer as count from organization_memberships m
      where m.environment_id = ? and m.organization_id = ? and m.status = 'active' and m.id <> ?
+       and user_status(m.environment_id, m.user_id) = 'active'
        and exists (select from member_roles(m.environment_id, m.organization_id, m.user_id) r where r.role_id = ?)`,
     [scope.environment_id, organization_id, membership_id, role_id],
   );

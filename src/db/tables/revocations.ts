@@ -63,6 +63,10 @@ export async function revokeGrants(scope: Scope, which: GrantSelection, expires_
           select grant_id, client_id, session_id, scope from authorization_codes where environment_id = $1 and user_id = $2
           union all
           select grant_id, client_id, session_id, scope from device_codes where environment_id = $1 and user_id = $2 and approved
+          union all
+          select r.grant_id, r.client_id, null, '' from identities i
+            join redeemed_assertions r on r.environment_id = i.environment_id and r.identity_id = i.id
+            where i.environment_id = $1 and i.user_id = $2
         ) issued
         where ($4::text is null or client_id = $4) and ($5::uuid is null or session_id = $5)
           and not ($6::boolean and 'offline_access' = any (string_to_array(scope, ' ')))

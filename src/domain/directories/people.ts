@@ -3,8 +3,9 @@ import type { DirectoryRow } from '../../db/tables/directories.js';
 import {
   deleteDirectoryUser, insertDirectoryUser, lockDirectoryUser, updateDirectoryUser, type DirectoryUserRow,
 } from '../../db/tables/directory_users.js'; // prettier-ignore
+import { lockMembership } from '../../db/tables/organization_memberships.js';
 import type { OrganizationRow } from '../../db/tables/organizations.js';
-import { findUser, findUserByEmailKey, type UserRow } from '../../db/tables/users.js';
+import { findUserByEmailKey, lockUser, type UserRow } from '../../db/tables/users.js';
 import { own } from '../../lib/named.js';
 import type { Actor } from '../actor.js';
 import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
@@ -176,7 +177,8 @@ export async function changeDirectoryUser(
   before: DirectoryUserRow,
   person: DirectoryPerson,
 ): Promise<DirectoryUser> {
-  const found = await findUser(tx.scope, before.user_id);
+  // What an administrator decides about the account meanwhile comes before this, or after it.
+  const found = await lockUser(tx.scope, before.user_id);
   if (!found) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such User.' });
   await refuseAdministrator(tx, found);
   const changes = { ...rowOf(person), updated_at: tx.clock.now() };
@@ -191,16 +193,18 @@ export async function changeDirectoryUser(
 }
 
 /**
- * Lets go of a person: the membership ends, an account of the organization's own is blocked, and stays, so that a person who is told of again finds it.
+ * Lets go of a person: the membership ends unless an administrator suspended it, an account of the organization's own is blocked, and stays, so that a person who is told of again finds it.
  * @throws {Refusal} 403
  */
 export async function removeDirectoryUser(tx: Context, teller: Teller, row: DirectoryUserRow): Promise<void> {
-  const user = await findUser(tx.scope, row.user_id);
+  const user = await lockUser(tx.scope, row.user_id);
   if (!user) return;
   await refuseAdministrator(tx, user);
   await deleteDirectoryUser(tx.scope, row.id);
-  const membership = await findMembership(tx, teller.organization.id, user.id);
-  if (membership) await removeMember(tx, teller.actor, membership);
+  const found = await findMembership(tx, teller.organization.id, user.id);
+  const membership = found && (await lockMembership(tx.scope, found.id));
+  // Without the membership that an administrator has suspended whoever is told of again would come back active.
+  if (membership && (membership.status === 'active' || row.membership_suspended)) await removeMember(tx, teller.actor, membership);
   await block(tx, teller, user);
   await record(tx, 'directory.user_deprovisioned', teller, row, user);
 }

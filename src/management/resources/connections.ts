@@ -64,7 +64,7 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
   type: 'connection',
   path: 'connections',
   description: 'Ways to sign in through a provider. Saving one does not need the provider to be reachable.',
-  organization: { column: 'organization_id' },
+  organization: { column: 'organization_id', most: 50 },
   attributes: z.object({
     has_client_secret: z.boolean(),
     has_signals_token: z.boolean(),

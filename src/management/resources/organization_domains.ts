@@ -38,7 +38,7 @@ export const organization_domains = resource<OrganizationDomainRow, { domain: st
     ...stamps,
   }),
   computed: { verification_records: verificationRecords },
-  organization: { column: 'organization_id' },
+  organization: { column: 'organization_id', most: 50 },
   reach: {
     of: (tx, row) => reachOfOrganization(tx, row.organization_id),
     removed: async (tx, row) => (row.status === 'verified' ? switchedWithOrganization(tx, { id: row.organization_id }) : noReach),

@@ -272,6 +272,32 @@ describe('what it writes', () => {
     ).toBe(404);
   });
 
+  test('it makes no more than fifty connections and domains, which are all looked after without end; others may (attack 70.1954)', async () => {
+    const full = await tenant('full');
+    const bound = await boundToken(full.admin, full.organization);
+    for (let more = 1; more < 50; more += 1) {
+      await addConnection(ctx, { organization_id: full.organization.id });
+      await addDomain(ctx, full.organization, `full-${more}.example`);
+    }
+    const relationships = { organization: { data: { type: 'organization', id: full.organization.id } } };
+    const polled = {
+      name: 'fifty-first',
+      display_name: 'One more',
+      strategy: 'oidc',
+      issuer: 'https://hangs.example',
+      provider_client_id: 'x',
+    };
+    const creations = {
+      connections: { type: 'connection', attributes: polled, relationships },
+      organization_domains: { type: 'organization_domain', attributes: { domain: 'fifty-first.example' }, relationships },
+    };
+    for (const [path, creation] of Object.entries(creations)) {
+      const refused = await api('POST', path, creation, bound.token);
+      expect([path, refused.status, await codeOf(refused)]).toEqual([path, 409, 'too_many']);
+      expect([path, (await api('POST', path, creation, await managementToken(service.url))).status]).toEqual([path, 201]);
+    }
+  });
+
   test('another’s connection, role or person is not there as a relationship (specification 16.5.2, attack 43.1322)', async () => {
     const theirs = { connection: { data: { type: 'connection', id: other.connection.id } } };
     expect(await domain('fourth.example', theirs).then(codeOf)).toBe('related_not_found');
@@ -320,6 +346,20 @@ describe('what it writes', () => {
     expect(await api('DELETE', `organization_memberships/${id}`).then(codeOf)).toBe('last_administrator');
     const roles = [{ type: 'role', id: (await adminRole()).id }];
     expect(await api('DELETE', `organization_memberships/${id}/relationships/roles`, roles).then(codeOf)).toBe('last_administrator');
+  });
+
+  test('whose account is blocked is no other administrator: the last one who can sign in stays (attack 70.1957)', async () => {
+    const left = await tenant('left');
+    const blocked = await addUser(ctx);
+    await addMembership(ctx, left.organization, blocked, { roles: [await adminRole()] });
+    const { token: bound } = await boundToken(left.admin, left.organization);
+    await ctx.db.knex('users').where({ id: blocked.id }).update({ status: 'blocked' });
+    const key = { organization_id: left.organization.id, user_id: left.admin.id };
+    const [membership] = await table<{ id: string }>(ctx.scope, 'organization_memberships').where(key as never);
+    const removal = () => api('DELETE', `organization_memberships/${membership?.id}`, undefined, bound);
+    expect(await removal().then(codeOf)).toBe('last_administrator');
+    await ctx.db.knex('users').where({ id: blocked.id }).update({ status: 'active' });
+    expect((await removal()).status).toBe(204);
   });
 
   test('a suspended administrator’s token is worth nothing at once (attack 43.1310)', async () => {
