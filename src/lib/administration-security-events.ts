@@ -9,15 +9,15 @@ export const administrationSecurityEvents = {
       'who acts through the Management API or the dashboard; the service for the first administrator',
       'user',
     ),
-    description: 'Somebody was given roles: `roles`. Default roles, which everybody gets, are not told.',
+    description: 'Somebody was given `roles`, beside the default ones.',
   },
   'role.withdrawn': {
     ...changeOf('access_withdrawn', 'warning', 'who acts through the Management API or the dashboard', 'user'),
-    description: 'Somebody lost roles: `roles`.',
+    description: 'Somebody lost `roles`.',
   },
   'permission.changed': {
     ...changeOf('access_changed', 'warning', 'who acts through the Management API or the dashboard', 'permission, role or client_grant'),
-    description: 'A permission, the permissions of a role, or what a client may have was changed; `action` says how.',
+    description: 'A permission, a role’s permissions, or what a client may have was changed (`action`).',
   },
   'signing_key.changed': {
     ...changeOf(
@@ -31,7 +31,7 @@ export const administrationSecurityEvents = {
   },
   'user_export.taken': {
     ...changeOf('access_changed', 'warning', 'who acts through the Management API or the dashboard', 'user_export'),
-    description: 'Somebody fetched the data of all users; `include_password_hashes` says whether with the hashes of their passwords.',
+    description: 'Somebody fetched the data of all users, with `include_password_hashes` their hashes too.',
   },
   'client_secret.rotated': {
     ...changeOf(
@@ -49,7 +49,7 @@ export const administrationSecurityEvents = {
       'who acts through the Management API or the dashboard; the client itself',
       'client, federated_credential or trusted_issuer',
     ),
-    description: 'What proves a client was changed, came or went. `settings` names it, `action` says how.',
+    description: 'What proves a client (`settings`) was changed, came or went (`action`).',
   },
   'client_tokens.revoked': {
     ...changeOf('configuration_changed', 'warning', 'who acts through the Management API or the dashboard', 'client'),

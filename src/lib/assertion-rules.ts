@@ -13,13 +13,12 @@ export const assertionRules = {
   },
   assertion_nobody: {
     title: 'Nobody of the assertion',
-    found: 'No account here is the person of the identity assertion, or one that may not sign in through its connection.',
-    fix: 'Let the person sign in through the connection once, or look at what the account or the membership lacks.',
+    found: 'No account here is the assertion’s person, or it may not sign in through its connection.',
+    fix: 'Let the person sign in through the connection once, or see what account or membership lack.',
   },
   assertion_subject_not_usable: {
     title: 'Nothing to assert',
-    found:
-      'The ID token or refresh token that the identity assertion was asked for with is not the client’s, has expired, or its sign-in has ended.',
+    found: 'The ID token or refresh token brought for the assertion is not the client’s, has expired, or its sign-in has ended.',
     fix: 'Let the person sign in again, and bring what that sign-in gave this client.',
   },
   no_provider_grant: {
@@ -29,8 +28,7 @@ export const assertionRules = {
   },
   provider_access_missing: {
     title: 'Access at the provider to be allowed',
-    found:
-      'The client has no token of the person at the provider, or none with the scopes asked for, or the person has not allowed the client.',
+    found: 'The client has no token of the person at the provider with these scopes, or the person has not allowed it.',
     fix: 'Lead the person to the address in error_uri.',
   },
   provider_away: {
@@ -40,8 +38,8 @@ export const assertionRules = {
   },
   no_outbound_grant: {
     title: 'No grant for the server outside',
-    found: 'No enabled external server of the audience and resource is granted to the client for this person.',
-    fix: 'Create an outbound grant for the client and the external server, or look at whom the one that is there is for.',
+    found: 'No enabled external server of audience and resource is granted to the client for this person.',
+    fix: 'Create an outbound grant for client and external server, or see whom the present one is for.',
   },
   outbound_scope_not_granted: {
     title: 'Scope not granted outside',
@@ -50,7 +48,7 @@ export const assertionRules = {
   },
   outbound_grant_for_others: {
     title: 'Granted for other people',
-    found: 'The client’s grants for the external server are for an organization, a group or a role that this person is not in.',
+    found: 'The client’s grants for the external server are for an organization, group or role that the person is not in.',
     fix: 'Add the person there, or change for whom the outbound grant is.',
   },
 } as const;

@@ -4,11 +4,11 @@ import { changeOf, refusalOf } from './security-event.js';
 export const directorySecurityEvents = {
   'directory.user_provisioned': {
     ...changeOf('account_changed', 'info', 'the directory', 'user'),
-    description: 'A directory told of a person for the first time, or let one in again.',
+    description: 'A directory brought a new person, or let one in again.',
   },
   'directory.user_linked': {
     ...changeOf('account_changed', 'warning', 'the directory', 'user'),
-    description: 'A directory told of a person who had an account here already, which follows the directory from now on.',
+    description: 'A directory took over a person’s existing account.',
   },
   'directory.user_deprovisioned': {
     ...changeOf('account_changed', 'info', 'the directory', 'user'),
@@ -16,10 +16,10 @@ export const directorySecurityEvents = {
   },
   'directory.group_changed': {
     ...changeOf('access_changed', 'info', 'the directory', 'organization_group'),
-    description: 'A group came, went, has another name or other members; `change`, `members_added` and `members_removed` say which.',
+    description: 'A group came, went, or has another name or members: `change`, `members_added`, `members_removed`.',
   },
   'directory.authentication_failed': {
     ...refusalOf('logon', 'info', 'failure', 'anonymous', 'directory'),
-    description: 'A request of a directory bore no token that is good for it.',
+    description: 'A directory’s request bore no good token.',
   },
 } as const;

@@ -9,7 +9,7 @@ export const organizationSecurityEvents = {
       'who acts through the Management API or the dashboard; the directory; the service for invitations and sign-ins',
       'user',
     ),
-    description: 'Somebody became a member of the organization `organization_id`; `source` says by what, `roles` what they hold there.',
+    description: 'Somebody became a member of `organization_id`, by `source`, with `roles`.',
   },
   'organization_member.changed': {
     ...changeOf(
@@ -22,18 +22,18 @@ export const organizationSecurityEvents = {
   },
   'organization_member.removed': {
     ...changeOf('access_withdrawn', 'warning', 'the user, the directory, or who acts through the Management API or the dashboard', 'user'),
-    description: 'Somebody is a member of the organization `organization_id` no more.',
+    description: 'Somebody is no member of `organization_id` any more.',
   },
   'invitation.sent': {
     ...changeOf('access_granted', 'info', 'who acts through the Management API or the dashboard', 'organization_invitation'),
-    description: 'An address was asked into the organization `organization_id`, or asked again; `roles` come with it.',
+    description: 'An address was invited, or invited again, to `organization_id`, with `roles`.',
   },
   'invitation.accepted': {
     ...changeOf('access_granted', 'info', 'the user', 'organization_invitation'),
-    description: 'The person of the address came into the organization `organization_id`.',
+    description: 'The invited person joined `organization_id`.',
   },
   'invitation.revoked': {
     ...changeOf('access_withdrawn', 'info', 'who acts through the Management API or the dashboard', 'organization_invitation'),
-    description: 'The link of an invitation is worth nothing any more.',
+    description: 'An invitation’s link has ended.',
   },
 } as const;

@@ -17,28 +17,28 @@ const previewRules = {
   },
   not_in_client_scopes: {
     title: 'Scope beyond the client',
-    found: 'The scope is not among the scopes of the client.',
-    fix: 'Add the scope to the scopes of the client, or leave it out of the request.',
+    found: 'The scope is not among the client’s scopes.',
+    fix: 'Add the scope to the client, or leave it out.',
   },
   not_in_client_grant: {
     title: 'Scope beyond the grant',
     found: 'The client’s grant for the API doesn’t include the scope.',
-    fix: 'Add the scope to the grant of the client for the API.',
+    fix: 'Add the scope to the grant.',
   },
   no_client_grant: {
     title: 'No grant for the API',
     found: 'The client has no grant for the API.',
-    fix: 'Create a grant for the client and the API: for itself (client credentials), or to ask people for.',
+    fix: 'Create a grant for client and API: for itself (client credentials), or to ask people for.',
   },
   details_not_taken: {
     title: 'Authorization details not taken',
-    found: 'The authorization details are malformed, or of a type that the API does not have or the client may not ask for.',
+    found: 'The authorization details are malformed, or of a type that the API lacks or the client may not ask for.',
     fix: 'Compare them with the type at the API, and list the type in authorization_details_types of the client.',
   },
   tokens_not_taken: {
     title: 'Tokens of the API not taken',
-    found: 'The tokens of the API are signed with RS256, which the profile of the client rules out.',
-    fix: 'Have the tokens of the API signed with another algorithm, or make them opaque.',
+    found: 'The API’s tokens are signed with RS256, which the client’s profile rules out.',
+    fix: 'Sign the API’s tokens with another algorithm, or make them opaque.',
   },
   permission_not_held: {
     title: 'Permission not held',
@@ -47,7 +47,7 @@ const previewRules = {
   },
   consent_missing: {
     title: 'Consent missing',
-    found: 'The person has not allowed the client this yet.',
+    found: 'The person has not allowed this yet.',
     fix: 'Send the person through the sign-in without prompt=none; a client of your own can be made first-party.',
   },
   grant_type_not_allowed: {
@@ -67,8 +67,8 @@ const previewRules = {
   },
   unknown_resource: {
     title: 'Unknown API',
-    found: 'No API is registered under the resource of the request, or the request names none where it has to.',
-    fix: 'Name the identifier of an API in resource exactly as it is registered, or register the API.',
+    found: 'No API is registered under the request’s resource, or a resource is missing.',
+    fix: 'Name an API’s identifier in resource exactly as registered, or register the API.',
   },
   not_a_member: {
     title: 'No member of the organization',
@@ -82,7 +82,7 @@ const previewRules = {
   },
   organizations_not_taken: {
     title: 'Organization not taken',
-    found: 'The request names an organization, and the client signs people in for none.',
+    found: 'The request names an organization, but the client takes none.',
     fix: 'Set organization_usage of the client to allow or require, or leave organization out of the request.',
   },
 } as const satisfies Readonly<Record<string, RuleText>>;
@@ -91,27 +91,27 @@ const previewRules = {
 const requestRules = {
   malformed_request: {
     title: 'Malformed request',
-    found: 'The request lacks a parameter, or has an invalid one.',
-    fix: 'Correct the request in the application: the error it received names the parameter.',
+    found: 'A parameter is missing or invalid.',
+    fix: 'Correct the application’s request: its error names the parameter.',
   },
   unknown_client: {
     title: 'Unknown client',
-    found: 'No client is registered under the client_id of the request.',
-    fix: 'Compare the client_id in the application with that of the client, and the environment that it asks.',
+    found: 'No client has the request’s client_id.',
+    fix: 'Compare client_id and environment in the application with the client’s.',
   },
   redirect_uri_mismatch: {
     title: 'Redirect URI not registered',
-    found: 'The redirect URI of the request is not registered for the client. They are compared character by character.',
+    found: 'The redirect URI is not registered for the client, character by character.',
     fix: 'Register the redirect URI that was received, or correct it in the application.',
   },
   redirect_uri_changed: {
     title: 'Redirect URI changed',
-    found: 'The redirect URI of the token request differs from the one of the authorization request.',
+    found: 'The token request’s redirect URI differs from the authorization request’s.',
     fix: 'Send the same redirect_uri in both requests.',
   },
   pushed_request_required: {
     title: 'Request not pushed',
-    found: 'The client has to push its authorization requests (RFC 9126), and this one came through the browser.',
+    found: 'The client has to push its authorization requests (RFC 9126), and this one wasn’t.',
     fix: 'Push the request, or turn the requirement off for the client or the environment.',
   },
   request_uri_not_usable: {
@@ -121,18 +121,18 @@ const requestRules = {
   },
   pkce_required: {
     title: 'PKCE missing',
-    found: 'The client has to use PKCE, and the request has no code_challenge.',
-    fix: 'Switch PKCE on in the application; it can be turned off for a confidential client.',
+    found: 'The client has to use PKCE, but there is no code_challenge.',
+    fix: 'Switch PKCE on in the application, or off for a confidential client.',
   },
   pkce_failed: {
     title: 'PKCE failed',
-    found: 'The code_verifier does not fit the code_challenge of the authorization request.',
+    found: 'The code_verifier does not fit the code_challenge.',
     fix: 'Send the verifier of this challenge: several replicas or tabs of the application may mix them up.',
   },
   sign_in_required: {
     title: 'Sign-in required',
     found: 'The request may not show a page (prompt=none), and nobody is signed in, or the sign-in isn’t sufficient.',
-    fix: 'Nothing, when the application then asks again without prompt=none. Silent sign-ins in frames fail where browsers block third-party cookies.',
+    fix: 'Have the application ask again without prompt=none. Silent sign-ins in frames fail where browsers block third-party cookies.',
   },
   sign_in_class_not_met: {
     title: 'Sign-in too weak',
@@ -141,8 +141,8 @@ const requestRules = {
   },
   provider_answer_refused: {
     title: 'Answer of the provider refused',
-    found: 'The person came back from the provider of a connection, and could not be signed in by what it says; the error says how.',
-    fix: 'Test the connection: that names the rule that failed. For saml_ errors compare certificates, entity IDs and addresses on both sides.',
+    found: 'The provider’s answer could not sign the person in; the error says why.',
+    fix: 'Test the connection, which names the failed rule. For saml_ errors compare certificates, entity IDs and addresses.',
   },
   consent_denied: {
     title: 'Consent denied',
@@ -151,8 +151,8 @@ const requestRules = {
   },
   client_authentication_failed: {
     title: 'Client authentication failed',
-    found: 'The secret or assertion of the client is wrong or missing, or its method is not the registered one.',
-    fix: 'Compare secret and method in the application with the credentials of the client; rotate the secret if it is lost.',
+    found: 'The client’s secret or assertion is wrong or missing, or its method is not the registered one.',
+    fix: 'Compare secret and method with the client’s credentials; rotate a lost secret.',
   },
   unsupported_grant_type: {
     title: 'Unknown grant type',
@@ -162,7 +162,7 @@ const requestRules = {
   code_unknown: {
     title: 'Unknown code',
     found: 'The code was never issued here, or long ago.',
-    fix: 'See whether the application asks the environment that issued the code, and sends the code unchanged.',
+    fix: 'Check that the application asks the environment that issued the code, and sends it unchanged.',
   },
   code_expired: {
     title: 'Code expired',
@@ -172,12 +172,12 @@ const requestRules = {
   code_reused: {
     title: 'Code used twice',
     found: 'The code was used before. The tokens from the first use were revoked.',
-    fix: 'Redeem each code once: reloading the callback page redeems it twice.',
+    fix: 'Redeem each code once: a reloaded callback page redeems it twice.',
   },
   of_another_client: {
     title: 'Of another client',
     found: 'The code or token was issued to another client.',
-    fix: 'Use the client_id and secret of the client that began the sign-in.',
+    fix: 'Use the client that began the sign-in.',
   },
   client_blocked: {
     title: 'Client blocked',
@@ -197,12 +197,12 @@ const requestRules = {
   refresh_token_not_usable: {
     title: 'Refresh token not usable',
     found: 'The refresh token is unknown, has expired or was revoked.',
-    fix: 'Let the person sign in again; see that the application stores the newest refresh token.',
+    fix: 'Let the person sign in again; have the application store the newest refresh token.',
   },
   refresh_token_reused: {
     title: 'Refresh token used twice',
-    found: 'The refresh token had been replaced by a newer one. All tokens of that sign-in were revoked.',
-    fix: 'Let the person sign in again, and store the newest refresh token: two processes may each refresh the same one.',
+    found: 'The refresh token had been replaced. All tokens of the sign-in were revoked.',
+    fix: 'Let the person sign in again, and store the newest refresh token: two processes may refresh one.',
   },
   beyond_authorization: {
     title: 'More than was allowed',
@@ -211,7 +211,7 @@ const requestRules = {
   },
   proof_failed: {
     title: 'DPoP proof failed',
-    found: 'The DPoP proof is missing, wrong, or of another key than the one that the token is bound to.',
+    found: 'The DPoP proof is missing, wrong, or of another key than the token’s.',
     fix: 'Send a fresh proof of the key with each request (RFC 9449).',
   },
   ...assertionRules,

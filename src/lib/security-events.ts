@@ -13,11 +13,11 @@ export const securityEvents = {
   ...signInSecurityEvents,
   'identity.linked': {
     ...changeOf('account_changed', 'warning', 'the user', 'identity'),
-    description: 'An account at a provider now signs in somebody who had an account here already.',
+    description: 'An account at a provider now signs in an existing user.',
   },
   'identity.link_failed': {
     ...refusalOf('account_changed', 'info', 'failure', 'the user', 'connection'),
-    description: 'Connecting an account at a provider was refused; `reason` is the code of the page.',
+    description: 'Connecting an account at a provider was refused; `reason` is the page’s code.',
   },
   'identity.unlinked': {
     ...changeOf('account_changed', 'info', 'the user, or who acts through the Management API', 'identity'),
@@ -25,23 +25,23 @@ export const securityEvents = {
   },
   'authenticator.created': {
     ...changeOf('factor_added', 'warning', 'the user', 'authenticator'),
-    description: 'Somebody added a passkey or an authenticator app, or made recovery codes; `kind` says which.',
+    description: 'Somebody added a passkey, an authenticator app or recovery codes (`kind`).',
   },
   'authenticator.removed': {
     ...changeOf('factor_removed', 'warning', 'the user, or who acts through the Management API', 'authenticator'),
-    description: 'A passkey, an authenticator app or recovery codes no longer sign in this user; `kind` says which.',
+    description: 'A passkey, an authenticator app or recovery codes no longer sign in this user (`kind`).',
   },
   'authenticator.reset': {
     ...changeOf('factor_removed', 'warning', 'who acts through the Management API or the dashboard', 'user'),
-    description: 'All authenticators of a user were removed, and everything that rested on them ended.',
+    description: 'A user’s authenticators were all removed, and what rested on them ended.',
   },
   'authenticator.imported': {
     ...changeOf('factor_added', 'warning', 'who acts through the Management API', 'authenticator'),
-    description: 'An authenticator was moved in from another system; `kind` says which.',
+    description: 'An authenticator was moved in from another system (`kind`).',
   },
   'two_step.changed': {
     ...changeOf('account_changed', 'warning', 'the user', 'user'),
-    description: 'Two-step sign-in was switched on or off; `enabled` says which.',
+    description: 'Two-step sign-in was switched on or off (`enabled`).',
   },
   'consent.given': {
     ...changeOf('access_granted', 'info', 'the user', 'client'),
@@ -62,19 +62,19 @@ export const securityEvents = {
   },
   'authorization.blocked': {
     ...changeOf('access_withdrawn', 'warning', 'the user', 'client'),
-    description: 'Somebody never wants an application to act for them again; all that it held ended.',
+    description: 'Somebody blocked an application for good; all that it held ended.',
   },
   'authorization.unblocked': {
     ...changeOf('access_granted', 'info', 'the user', 'client'),
-    description: 'Somebody lets an application ask again that they had blocked.',
+    description: 'Somebody unblocked an application.',
   },
   'authorization.expired': {
     ...changeOf('access_withdrawn', 'info', 'the service', 'client'),
-    description: 'What an application was allowed ended, for nobody had used it (`unused_authorization_lifetime`).',
+    description: 'What an application was allowed ended unused (`unused_authorization_lifetime`).',
   },
   'device.approved': {
     ...changeOf('logon', 'info', 'the user', 'session'),
-    description: 'Somebody allowed a device what it asked for (RFC 8628); `device_ip_address` is where it asked from.',
+    description: 'Somebody allowed a device what it asked for (RFC 8628), from `device_ip_address`.',
   },
   'device.denied': {
     ...refusalOf('logon', 'warning', 'denied', 'the user', 'client'),
@@ -90,7 +90,7 @@ export const securityEvents = {
   ...tokenSecurityEvents,
   'client.removed_unused': {
     ...changeOf('configuration_changed', 'info', 'the service', 'client'),
-    description: 'An unverified client was removed because nobody uses it (`unused_client_lifetime`).',
+    description: 'An unused, unverified client was removed (`unused_client_lifetime`).',
   },
   'webhook.target_blocked': {
     ...refusalOf('connection_refused', 'warning', 'denied', 'the service', 'webhook'),
@@ -103,7 +103,7 @@ export const securityEvents = {
     recorded: 'transaction',
     actor: 'who acts through the Management API or the dashboard',
     target: 'what the operation was aimed at',
-    description: 'An operation was refused for want of permission; `reason` says which rule, `action` in the audit log which operation.',
+    description: 'An operation lacked permission: `reason` is the rule, `action` in the audit log the operation.',
   },
 } as const satisfies Record<string, SecurityEvent>;
 

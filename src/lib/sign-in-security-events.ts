@@ -4,25 +4,23 @@ import { changeOf, refusalOf } from './security-event.js';
 export const signInSecurityEvents = {
   'login.succeeded': {
     ...changeOf('logon', 'info', 'the user', 'session'),
-    description:
-      'Somebody signed in; `amr` and `methods` say how, `connection_id` through which connection, `new_device` whether this browser was new.',
+    description: 'Somebody signed in: `amr`, `methods`, `connection_id`; `new_device`: whether the browser was new.',
   },
   'session.confirmed': {
     ...changeOf('authentication', 'info', 'the user', 'session'),
-    description: 'Somebody signed in proved that it is still them, or reached a higher class; `amr` says how.',
+    description: 'Somebody proved that it is still them, or reached a higher class (`amr`).',
   },
   'login.failed': {
     ...refusalOf('logon', 'info', 'failure', 'anonymous', 'user, if there is one; at a provider sign-in the connection'),
-    description: 'A sign-in, or another proof of a password, was refused; `reason` says why. An address without a user is not recorded.',
+    description: 'A sign-in, or another proof of a password, was refused (`reason`). An address without a user is not recorded.',
   },
   'administrator.new_device': {
     ...changeOf('finding', 'warning', 'the user', 'session'),
-    description: 'Somebody who holds Management permissions signed in from a browser that was new.',
+    description: 'Somebody with Management permissions signed in from a new browser.',
   },
   'account.locked': {
     ...refusalOf('account_locked', 'warning', 'failure', 'anonymous', 'user'),
-    description:
-      'Too many wrong passwords, or second factors (`second_step`): the account, or its second step, is locked until `locked_until`.',
+    description: 'Too many wrong passwords, or second factors (`second_step`), lock the account or its second step until `locked_until`.',
   },
   'password.changed': {
     ...changeOf('password_changed', 'info', 'the user', 'user'),
@@ -30,16 +28,15 @@ export const signInSecurityEvents = {
   },
   'password.breached': {
     ...changeOf('finding', 'warning', 'the service', 'user'),
-    description:
-      'The password that somebody signed in with is known from a data breach; `reset_required`: it signs nobody in any more. Once a password.',
+    description: 'A password used at a sign-in is known from a data breach; `reset_required`: it signs nobody in. Once a password.',
   },
   'passcode.budget_half_used': {
     ...refusalOf('finding', 'warning', 'failure', 'anonymous', 'environment'),
-    description: 'Wrong six-digit codes have used half of the hourly budget of the environment: somebody may be guessing. Once an hour.',
+    description: 'Wrong six-digit codes have used half of the environment’s hourly budget: somebody may be guessing. Once an hour.',
   },
   'passcode.budget_used_up': {
     ...refusalOf('finding', 'critical', 'denied', 'anonymous', 'environment'),
-    description: 'Wrong six-digit codes have used the hourly budget of the environment: none is taken until the hour is over.',
+    description: 'Wrong six-digit codes have used the environment’s hourly budget: none is taken until the hour is over.',
   },
   'recovery.requested': {
     class: 'authentication',
@@ -48,7 +45,7 @@ export const signInSecurityEvents = {
     recorded: 'collected',
     actor: 'anonymous',
     target: 'user, if there is one',
-    description: 'Somebody asked for a code to set a new password. Administrators who send one leave `user.password_reset_sent` instead.',
+    description: 'Somebody asked for a code to set a new password; an administrator’s is `user.password_reset_sent`.',
   },
   'recovery.failed': {
     ...refusalOf('authentication', 'info', 'failure', 'anonymous', 'none'),
@@ -56,8 +53,7 @@ export const signInSecurityEvents = {
   },
   'address.proven': {
     ...changeOf('account_changed', 'warning', 'the user, or who acts through the Management API or the dashboard', 'user'),
-    description:
-      'An address was proven for the first time. `password`, `authenticators` and `connected_accounts` say what was removed from the account.',
+    description: 'An address was first proven. `password`, `authenticators` and `connected_accounts` say what was removed.',
   },
   'address.changed': {
     ...changeOf('account_changed', 'warning', 'the user', 'user'),
@@ -65,11 +61,11 @@ export const signInSecurityEvents = {
   },
   'account.deletion_requested': {
     ...changeOf('account_changed', 'warning', 'the user', 'user'),
-    description: 'Somebody asked to delete the own account; `deletion_due_at` says when it will be.',
+    description: 'Somebody asked to delete the own account (`deletion_due_at`).',
   },
   'account.deletion_cancelled': {
     ...changeOf('account_changed', 'info', 'the user, or who acts through the Management API or the dashboard', 'user'),
-    description: 'Somebody signed in to an account that waited for its deletion, or an administrator canceled the deletion: it is kept.',
+    description: 'A sign-in, or an administrator, kept an account that waited for its deletion.',
   },
   'account.deleted': {
     ...changeOf('account_deleted', 'warning', 'the service', 'user'),

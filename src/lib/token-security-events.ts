@@ -9,7 +9,7 @@ export const tokenSecurityEvents = {
     recorded: 'transaction',
     actor: 'the client',
     target: 'user',
-    description: 'A code was presented again: it may be stolen. All that its first use gave was revoked (RFC 6749 4.1.2).',
+    description: 'A code came again: it may be stolen. What its first use gave was revoked (RFC 6749 4.1.2).',
   },
   'refresh_token.reused': {
     class: 'finding',
@@ -18,7 +18,7 @@ export const tokenSecurityEvents = {
     recorded: 'transaction',
     actor: 'the client',
     target: 'user',
-    description: 'A rotated refresh token was presented again: it may be stolen. All tokens of the sign-in were revoked (RFC 9700 4.14.2).',
+    description: 'A rotated refresh token came again: it may be stolen. All tokens of the sign-in were revoked (RFC 9700 4.14.2).',
   },
   'token.impersonated': {
     ...changeOf('access_granted', 'info', 'the client', 'user'),
@@ -50,12 +50,11 @@ export const tokenSecurityEvents = {
   },
   'signal.received': {
     ...changeOf('access_withdrawn', 'info', 'the service', 'connection'),
-    description:
-      'The provider of a connection said that sessions or an account there ended; `signal` says what, `sessions` how many sessions that began through it ended here.',
+    description: 'A connection’s provider said that sessions or an account there ended: `signal`; `sessions` of them ended here.',
   },
   'signal.refused': {
     ...refusalOf('access_withdrawn', 'warning', 'denied', 'nobody', 'connection'),
-    description: 'What came as a signal of a connection’s provider was none that is taken; `reason` says by which kind of rule.',
+    description: 'A signal of a connection’s provider was refused; `reason` is the kind of rule.',
   },
   'assertion.replayed': {
     class: 'finding',
@@ -64,7 +63,6 @@ export const tokenSecurityEvents = {
     recorded: 'transaction',
     actor: 'the client',
     target: 'connection',
-    description:
-      'An identity assertion was presented again: it may be stolen, or the client brings each several times. It gave nothing more.',
+    description: 'An identity assertion came again: it may be stolen. It gave nothing more.',
   },
 } as const;

@@ -24,7 +24,7 @@ async function isPasswordValid({ installation, database }: CheckContext): Promis
 export const administratorsCheck = check({
   id: 'administrators',
   title: 'Administrators',
-  inspects: 'How many active users hold the role `administrator` in the default environment, and whether `ADMIN_PASSWORD` still signs in.',
+  inspects: 'How many active users are `administrator` of the default environment, and whether `ADMIN_PASSWORD` still signs in.',
   okText: 'More than one person can administer the service.',
   needs: 'schema',
   variables: ['ADMIN_EMAIL', 'ADMIN_PASSWORD'],

@@ -50,7 +50,7 @@ export const cellsCheck = check({
     },
     elsewhere: {
       level: 'problem',
-      when: 'the address of an environment of this cell is answered with 421: the proxy leads it to another cell',
+      when: 'the proxy leads an environment’s address to another cell (421)',
       why: 'Nobody reaches the environment.',
       mend: 'the map of the proxy in front',
     },

@@ -33,8 +33,7 @@ function variableFaults({ variables, config }: Installation): Found<Fault>[] {
 export const configCheck = check({
   id: 'config',
   title: 'Configuration',
-  inspects:
-    'Environment variables, and with the embedded database whether `DATA_DIR` can be used, by the user that runs PostgreSQL for root too.',
+  inspects: 'Environment variables, and whether the embedded database can use `DATA_DIR`.',
   okText: 'Every variable is valid.',
   needs: null,
   faults: {
@@ -47,9 +46,9 @@ export const configCheck = check({
     sender: { level: 'problem', when: '`EMAIL_FROM` is no mail address', why: 'The service does not start.', mend: '`EMAIL_FROM`' },
     data_dir: {
       level: 'problem',
-      when: '`DATA_DIR` is no directory, can’t be made, is closed, hangs (a dead mount), lies where the user that runs PostgreSQL can’t go, or has lost its secret',
+      when: '`DATA_DIR` is no directory, can’t be made, hangs (a dead mount), is closed to the user that runs PostgreSQL, or has lost its secret',
       why: 'The embedded database can’t be opened: the service does not start, with exit code 78.',
-      mend: 'the directory, made for the user of the service (`sudo install -d`), or its own mode (`chmod`); else another `DATA_DIR`. What belongs to others is left alone',
+      mend: 'the directory (`sudo install -d`) or its mode (`chmod`); else another `DATA_DIR`',
     },
     nearby: {
       level: 'warning',

@@ -65,7 +65,7 @@ export const connectionsCheck = check({
   id: 'connections',
   title: 'Connections',
   inspects:
-    'Enabled connections of all environments, the first hundred: a connection to issuer, token and userinfo endpoint, and to where signals are fetched, of each is opened and closed, nothing is sent. And what came of sign-ins since yesterday (UTC).',
+    'The first hundred enabled connections: a connection to each issuer, token and userinfo endpoint, and where signals are fetched, is opened and closed, nothing is sent. And what came of sign-ins since yesterday (UTC).',
   okText: 'Every provider can be reached and signs people in.',
   needs: 'schema',
   faults: {
@@ -77,19 +77,19 @@ export const connectionsCheck = check({
     },
     blocked: {
       level: 'warning',
-      when: 'the provider is at an address that requests may not go to (private networks, this machine, plain http)',
+      when: 'the provider’s address is forbidden (private networks, this machine, plain http)',
       why: 'Sign-in through it ends with an error page.',
       mend: '`ALLOW_PRIVATE_NETWORK=on` where the network is yours, or `connections update <id> --status disabled`',
     },
     failing: {
       level: 'warning',
-      when: 'three sign-ins or more failed at the provider since yesterday, and none succeeded, though it can be reached',
+      when: 'three sign-ins or more failed since yesterday and none succeeded, though the provider can be reached',
       why: 'Nobody comes in through it: a client secret has run out there, or its keys or addresses are others now. `sso.refused` in the log says how; so does the connection’s test in the dashboard.',
       mend: 'the connection’s settings, as its test tells; `npm run -s cli -- connections update <id> --status disabled` takes its button away',
     },
     assertions_ambiguous: {
       level: 'warning',
-      when: 'two connections of an environment take identity assertions of the same issuer and tenant, as they could before',
+      when: 'two connections of an environment take identity assertions of one issuer and tenant',
       why: 'It is not told whose people they are: each is `invalid_grant`.',
       mend: '`assertions` of all but one of them',
     },

@@ -88,7 +88,7 @@ export function serverFaults({ config }: Pick<Installation, 'config'>, state: Se
 export const databaseCheck = check({
   id: 'database',
   title: 'Database',
-  inspects: 'Whether PostgreSQL answers, its version, `fsync`, and how many of its connections are open.',
+  inspects: 'Whether PostgreSQL answers, its version, `fsync`, and open connections.',
   okText: 'The database answers, and its version is supported.',
   needs: null,
   variables: ['DATABASE_URL', 'DATABASE_DIRECT_URL'],
@@ -103,7 +103,7 @@ export const databaseCheck = check({
       level: 'problem',
       when: 'it doesn’t answer',
       why: 'Nobody can sign in: everything but discovery and keys answers 503.',
-      mend: 'start PostgreSQL; `pg_isready` shows when it is ready. `DATABASE_URL` if it is elsewhere',
+      mend: 'start PostgreSQL (`pg_isready`); `DATABASE_URL` if it is elsewhere',
     },
     directory: {
       level: 'problem',

@@ -18,7 +18,7 @@ export function diskFault(free: number, dataDir: string, directory: string): Fou
 export const diskCheck = check({
   id: 'disk',
   title: 'Disk',
-  inspects: 'The free space where `DATA_DIR` is, or would be. The disk of a database elsewhere can’t be seen from here.',
+  inspects: 'The free space where `DATA_DIR` is, or would be; not of a database elsewhere.',
   okText: 'DATA_DIR has enough disk space.',
   needs: null,
   variables: ['DATA_DIR'],

@@ -17,7 +17,7 @@ export const feedCheck = check({
       level: 'problem',
       when: 'the oldest event that has no place yet has waited for more than a minute',
       why: 'Whoever follows the feed hears of nothing.',
-      mend: 'what keeps it: `npm start` when nothing runs, else the check `loops`',
+      mend: '`npm start` when nothing runs, else the check `loops`',
     },
   },
   async run({ installation, database }) {

@@ -62,13 +62,13 @@ export const issuerCheck = check({
   faults: {
     stopped: {
       level: 'problem',
-      when: 'discovery can’t be reached, and neither this machine nor the database shows a running process of the service',
+      when: 'discovery can’t be reached, and no process of the service runs here or shows in the database',
       why: 'Nobody can sign in.',
       mend: '`npm start`',
     },
     away: {
       level: 'problem',
-      when: 'discovery can’t be reached although processes are running, or doesn’t answer with its document',
+      when: 'discovery can’t be reached though processes run, or answers something else',
       why: 'Clients find neither endpoints nor keys. (Or only this machine can’t reach the address: then ask from another one.)',
       mend: '`curl` at the address tells how; then the proxy, DNS or `BASE_URL`',
     },

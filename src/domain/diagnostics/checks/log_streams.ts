@@ -34,7 +34,7 @@ export const logStreamsCheck = check({
   id: 'log_streams',
   title: 'Log streams',
   inspects:
-    'Enabled log streams of all environments, the first hundred: a connection to each is opened and closed, nothing is sent. And how the last attempts went.',
+    'The first hundred enabled log streams: a connection to each is opened and closed, nothing is sent. And how the last attempts went.',
   okText: 'Every log stream can be reached and accepts entries.',
   needs: 'schema',
   faults: {
@@ -46,7 +46,7 @@ export const logStreamsCheck = check({
     },
     blocked: {
       level: 'warning',
-      when: 'its address is one that requests may not go to: private networks, this machine, plain http',
+      when: 'its address is forbidden: private networks, this machine, plain http',
       why: 'Nothing arrives there.',
       mend: 'another address, `log_streams update <id> --status paused`, or `ALLOW_PRIVATE_NETWORK=on` where the network is yours',
     },

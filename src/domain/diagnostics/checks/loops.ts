@@ -33,7 +33,7 @@ function faultOf({ host, pid }: ProcessRow, name: string, { running, idle, pause
 export const loopsCheck = check({
   id: 'loops',
   title: 'Loops',
-  inspects: 'What every process at work wrote within the last 90 seconds of the work that it does beside requests.',
+  inspects: 'What each process wrote of its background work in the last 90 seconds.',
   okText: 'Processes are running, and none of their loops is stuck.',
   needs: 'schema',
   variables: ['BACKGROUND_WORK'],
@@ -46,13 +46,13 @@ export const loopsCheck = check({
     },
     away: {
       level: 'problem',
-      when: 'processes are running, and each of them leaves the background work to others (`BACKGROUND_WORK=off`)',
+      when: 'all running processes leave the background work to others (`BACKGROUND_WORK=off`)',
       why: 'Mail, webhooks, imports and clean-up wait.',
       mend: 'start a process with `BACKGROUND_WORK=on` or `BACKGROUND_WORK=only`',
     },
     still: {
       level: 'problem',
-      when: 'a loop hasn’t run for four times its pause and five minutes, or has been running for ten minutes',
+      when: 'a loop hasn’t run for four pauses and five minutes, or runs for ten minutes',
       why: 'Its work is left undone: mail, deliveries, clean-up or the change of keys, by its name.',
       mend: '`kill` that process: its supervisor restarts it',
     },

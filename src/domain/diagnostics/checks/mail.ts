@@ -60,7 +60,7 @@ export const mailCheck = check({
       level: 'problem',
       when: 'TLS fails, by `smtps://` or STARTTLS',
       why: 'Mail waits: it is not sent over a connection that somebody else may read.',
-      mend: 'the certificate of the mail server, which `openssl s_client` shows; `NODE_EXTRA_CA_CERTS` for an authority of your own',
+      mend: 'the mail server’s certificate (`openssl s_client`); `NODE_EXTRA_CA_CERTS` for an authority of your own',
     },
     authentication: {
       level: 'problem',

@@ -5,7 +5,7 @@ import { check } from '../check.js';
 export const migrationsCheck = check({
   id: 'migrations',
   title: 'Schema',
-  inspects: 'Whether the database has the migrations of this release, and no others.',
+  inspects: 'Whether the database has this release’s migrations, and no others.',
   okText: 'Schema is up to date.',
   needs: 'database',
   faults: {
@@ -17,7 +17,7 @@ export const migrationsCheck = check({
     },
     newer: {
       level: 'warning',
-      when: 'the database has migrations that only a newer release knows',
+      when: 'the database has migrations of a newer release',
       why: 'Beside the newer release this one goes on working for the time of a deployment; not for good.',
       mend: 'deploy the newer release here too',
     },

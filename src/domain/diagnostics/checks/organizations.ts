@@ -31,8 +31,7 @@ function faultsOfDirectory({ id, organization, environment, heard_at, statuses }
 export const organizationsCheck = check({
   id: 'organizations',
   title: 'Organizations',
-  inspects:
-    'Domains and directories of enabled organizations of all environments, the first hundred of each: what their last look-ups and requests came to.',
+  inspects: 'The first hundred domains and directories of enabled organizations: their last look-ups and requests.',
   okText: 'Domains of organizations are proven, and their directories are heard of.',
   needs: 'schema',
   faults: {
@@ -52,13 +51,13 @@ export const organizationsCheck = check({
       level: 'notice',
       when: 'an enabled directory has sent nothing for 30 days',
       why: 'Who leaves the organization stays a member here, unless its provider really had nothing to tell.',
-      mend: 'provisioning at the organization’s provider: it may have been stopped there, or have an earlier token',
+      mend: 'provisioning at the organization’s provider: stopped there, or with an earlier token',
     },
     directory_failing: {
       level: 'warning',
       when: 'the last ten requests of a directory were refused',
       why: 'People and groups are as they were before; who left is still a member.',
-      mend: 'what the directory’s page says of its last requests; often a domain that is not verified',
+      mend: 'the last requests on the directory’s page; often an unverified domain',
     },
   },
   async run({ installation, database }) {

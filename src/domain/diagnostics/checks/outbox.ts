@@ -11,7 +11,7 @@ const lateSeconds = 300;
 export const outboxCheck = check({
   id: 'outbox',
   title: 'Outbox',
-  inspects: 'How long mail, deliveries of webhooks and logout tokens that are due have waited.',
+  inspects: 'How long due mail, webhook deliveries and logout tokens have waited.',
   okText: 'Queue is on time.',
   needs: 'schema',
   faults: {
@@ -19,7 +19,7 @@ export const outboxCheck = check({
       level: 'warning',
       when: 'the oldest that is due has waited for more than 5 minutes',
       why: 'Codes run out before they arrive; receivers don’t hear of changes.',
-      mend: 'what keeps it: `npm start` when nothing runs, else the check that is named (`mail`, `webhooks`, `loops`)',
+      mend: '`npm start` when nothing runs, else the named check (`mail`, `webhooks`, `loops`)',
     },
   },
   async run({ installation, database }) {

@@ -10,7 +10,7 @@ const shortDays = 3;
 export const partitionsCheck = check({
   id: 'partitions',
   title: 'Partitions',
-  inspects: 'Until when the tables of events, deliveries and the audit log have partitions for what will be written.',
+  inspects: 'Until when events, deliveries and the audit log have partitions.',
   okText: 'There are partitions for the next days.',
   needs: 'schema',
   variables: [],
@@ -19,7 +19,7 @@ export const partitionsCheck = check({
       level: 'problem',
       when: 'a table has no partition for the time in three days',
       why: 'Without one nothing can be written then: nobody signs in.',
-      mend: 'what keeps it: `npm start` when nothing runs, else the check `loops`, and log lines `partitions.held`',
+      mend: '`npm start` when nothing runs, else the check `loops`, and log lines `partitions.held`',
     },
   },
   async run({ installation, database }) {

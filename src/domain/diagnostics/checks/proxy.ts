@@ -68,7 +68,7 @@ export const proxyCheck = check({
   faults: {
     host: {
       level: 'problem',
-      when: 'a proxy is asked for a host that is neither that of `BASE_URL`, nor of an environment, nor a custom domain',
+      when: 'a proxy is asked for a host that isn’t `BASE_URL`’s, an environment’s or a custom domain',
       why: 'Issuer, links and cookies are made for an address that people don’t use: sign-in fails or leads elsewhere.',
       mend: '`BASE_URL`',
     },

@@ -52,8 +52,7 @@ async function faultsOf(standby: Named, position: WalPosition): Promise<Found<Fa
 export const replicasCheck = check({
   id: 'replicas',
   title: 'Replicas',
-  inspects:
-    'Whether the standbys of `DATABASE_REPLICA_URLS` and `DATABASE_REPORT_URL` answer, follow the primary closely, and are set for what they do.',
+  inspects: 'Whether the standbys of `DATABASE_REPLICA_URLS` and `DATABASE_REPORT_URL` answer, follow closely, and are set for their task.',
   okText: 'Every standby that is configured follows the primary; there may be none.',
   needs: 'schema',
   variables: ['DATABASE_REPLICA_URL', 'DATABASE_REPLICA_URLS', 'DATABASE_REPORT_URL'],
@@ -66,7 +65,7 @@ export const replicasCheck = check({
     },
     primary: {
       level: 'warning',
-      when: 'a server that is named as a standby is none',
+      when: 'a named standby is none',
       why: 'It is never trusted: the primary does its work.',
       mend: '`DATABASE_REPLICA_URLS` or `DATABASE_REPORT_URL`: a streaming standby of `DATABASE_URL`',
     },

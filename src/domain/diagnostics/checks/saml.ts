@@ -55,8 +55,7 @@ function faultsOf(installation: Installation, connection: WatchedSamlConnection)
 export const samlCheck = check({
   id: 'saml',
   title: 'SAML',
-  inspects:
-    'Enabled SAML connections of all environments, the first hundred: the certificates and the metadata of their providers. And our own certificates.',
+  inspects: 'The first hundred enabled SAML connections: certificates and metadata of their providers. And our own certificates.',
   okText: 'Certificates of SAML last, and metadata is as it was.',
   needs: 'schema',
   faults: {
@@ -64,7 +63,7 @@ export const samlCheck = check({
       level: 'warning',
       when: 'the last certificate of a provider ends within 30 days',
       why: 'The provider will sign with another one soon: whoever comes through it is then refused (`saml_invalid`).',
-      mend: 'the provider’s new certificate beside the old one in `options`, or `idp_metadata_url`, which needs nobody',
+      mend: 'the new certificate beside the old one in `options`, or `idp_metadata_url`',
     },
     expired: {
       level: 'notice',
@@ -80,13 +79,13 @@ export const samlCheck = check({
     },
     pending: {
       level: 'warning',
-      when: 'the metadata of a provider names another entity ID or another host than when the connection was set up',
+      when: 'a provider’s metadata names another entity ID or host than the connection',
       why: 'It waits for an administrator: it may be a move, or somebody else’s doing. Until then the former provider counts.',
       mend: 'the dashboard’s “Accept new metadata” at the connection, once the provider’s administrators confirm it',
     },
     unread: {
       level: 'warning',
-      when: 'the metadata of a provider could not be had or read when it was last asked for',
+      when: 'a provider’s metadata could not be had or read',
       why: 'What was known counts; a new certificate is not noticed.',
       mend: 'the address in `idp_metadata_url`',
     },

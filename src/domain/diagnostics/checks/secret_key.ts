@@ -58,20 +58,20 @@ async function unopened(context: CheckContext, sealer: Sealer): Promise<Found<Fa
 export const secretKeyCheck = check({
   id: 'secret_key',
   title: 'Secret key',
-  inspects: 'Which key sealed what is stored, of all sealed values; and whether the five newest ones of each column open.',
+  inspects: 'Which key sealed each value, and whether the five newest of each column open.',
   okText: 'Everything is sealed with SECRET_KEY and can be opened.',
   needs: 'schema',
   variables: ['SECRET_KEY', 'SECRET_KEY_PREVIOUS'],
   faults: {
     unopened: {
       level: 'problem',
-      when: 'values are sealed with a key that is neither `SECRET_KEY` nor in `SECRET_KEY_PREVIOUS`',
+      when: 'values are sealed with a key in neither `SECRET_KEY` nor `SECRET_KEY_PREVIOUS`',
       why: 'Without signing keys the service doesn’t start; webhooks, connections and authenticator apps whose secret doesn’t open don’t work.',
-      mend: '`SECRET_KEY`, or that key added to `SECRET_KEY_PREVIOUS`',
+      mend: 'that key as `SECRET_KEY`, or in `SECRET_KEY_PREVIOUS`',
     },
     altered: {
       level: 'problem',
-      when: 'a value opens with none of the keys though it names one of them, or none',
+      when: 'a value opens with no key, though it names one of them or none',
       why: 'It was sealed with a key of an earlier release that isn’t listed, or was changed in the database.',
       mend: '`SECRET_KEY_PREVIOUS`, or create that secret again',
     },

@@ -10,7 +10,7 @@ const most = 100;
 export const settingsCheck = check({
   id: 'settings',
   title: 'Settings',
-  inspects: 'Variables and settings of environments that are right for development and weak in production.',
+  inspects: 'Variables and settings that are weak in production.',
   okText: 'No setting is weaker than it should be.',
   needs: 'schema',
   variables: ['RATE_LIMITS', 'ALLOW_PRIVATE_NETWORK', 'DEV_MAILBOX', 'BASE_URL'],

@@ -8,7 +8,7 @@ const most = 100;
 export const signalStreamsCheck = check({
   id: 'signal_streams',
   title: 'Signal streams',
-  inspects: 'Streams of signals of all environments, the first hundred: whether too much waits for them, or for too long. Nothing is sent.',
+  inspects: 'The first hundred signal streams: whether too much waits, or for too long.',
   okText: 'Every signal arrives.',
   needs: 'schema',
   faults: {

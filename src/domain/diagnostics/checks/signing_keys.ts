@@ -46,9 +46,9 @@ export const signingKeysCheck = check({
     },
     old: {
       level: 'warning',
-      when: 'the primary key has signed for more than 100 days and there is no next key, or it has waited for longer than a day',
+      when: 'the primary key has signed for over 100 days, and there is no next key or it has waited for over a day',
       why: 'Keys change over every 90 days by themselves: the loop that does it has stopped (see loops), or the service was down for a long time.',
-      mend: '`npm run -s cli -- signing_keys create`, which the service lets sign a day later; `signing_keys activate <kid>` for one that waits',
+      mend: '`npm run -s cli -- signing_keys create` (signs a day later); `signing_keys activate <kid>` for one that waits',
     },
     no_next: {
       level: 'warning',
@@ -58,7 +58,7 @@ export const signingKeysCheck = check({
     },
     waiting: {
       level: 'notice',
-      when: 'the primary key is older than 100 days, and the next one has been published for less than a day',
+      when: 'the primary key is over 100 days old, the next one under a day',
       why: 'The service lets the next key sign when verifiers have had a day to see it.',
       mend: 'nothing, as long as the loop `signing_keys` is well',
     },

@@ -48,7 +48,7 @@ export const tlsCheck = check({
   id: 'tls',
   title: 'Certificates',
   inspects:
-    'The certificates of an https `BASE_URL` and of verified custom domains (the first twenty), asked from here: the chain (`NODE_EXTRA_CA_CERTS` counts), the name, the time that is left.',
+    'The certificates of an https `BASE_URL` and the first twenty verified custom domains, asked from here: chain (`NODE_EXTRA_CA_CERTS` counts), name, time left.',
   okText: 'Every certificate is trusted, matches its name and is valid for at least two weeks.',
   needs: null,
   variables: ['BASE_URL'],
@@ -73,7 +73,7 @@ export const tlsCheck = check({
     },
     chain: {
       level: 'problem',
-      when: 'no trusted authority issued the certificate, or an intermediate one is missing',
+      when: 'no trusted authority issued the certificate, or an intermediate is missing',
       why: 'Clients refuse to connect; browsers that know the intermediate certificate hide that.',
       mend: 'serve the whole chain (`openssl s_client` shows what is served); `NODE_EXTRA_CA_CERTS` for an authority of your own',
     },

@@ -28,7 +28,7 @@ function nodeFaults({ clock }: Installation, node: string): Found<Fault>[] {
 export const versionsCheck = check({
   id: 'versions',
   title: 'Versions',
-  inspects: 'The release of Node.js, of this process and those at work, and whether those at work are of one release and one `BASE_URL`.',
+  inspects: 'The release of Node.js, and whether all processes have one release and one `BASE_URL`.',
   okText: 'Node.js is supported, and all processes run the same release.',
   needs: null,
   faults: {

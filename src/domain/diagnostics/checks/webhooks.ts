@@ -53,7 +53,7 @@ export const webhooksCheck = check({
   id: 'webhooks',
   title: 'Webhooks',
   inspects:
-    'Enabled webhooks of all environments, the hundred used last: a connection to each is opened and closed, nothing is sent. And how the last attempts went.',
+    'The hundred enabled webhooks used last: a connection to each is opened and closed, nothing is sent. And how the last attempts went.',
   okText: 'Every webhook can be reached and accepts deliveries.',
   needs: 'schema',
   faults: {
@@ -65,7 +65,7 @@ export const webhooksCheck = check({
     },
     blocked: {
       level: 'warning',
-      when: 'its address is one that requests may not go to: private networks, this machine, plain http',
+      when: 'its address is forbidden: private networks, this machine, plain http',
       why: 'Every delivery fails.',
       mend: 'another address, `webhooks update <id> --status disabled`, or `ALLOW_PRIVATE_NETWORK=on` where the network is yours',
     },
