@@ -69,9 +69,8 @@ describe('a host of none of the cell’s environments', () => {
     expect(JSON.parse((await ask(inCell, hostOf(acme), discovery)).text).issuer).toBe(acme.environment.base_url);
   });
 
-  test('is the default environment’s where there are no cells', async () => {
-    expect(JSON.parse((await ask(alone, stranger, discovery)).text).issuer).toBe(alone.url);
-  });
+  test('is the default environment’s where there are no cells', async () =>
+    expect(JSON.parse((await ask(alone, stranger, discovery)).text).issuer).toBe(alone.url));
 });
 
 describe('an environment that is held', () => {

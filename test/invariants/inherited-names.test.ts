@@ -89,9 +89,7 @@ describe('the Management API', () => {
     ['a related resource', (name) => `/users/${user.id}/${name}`],
     ['a relationship', (name) => `/users/${user.id}/relationships/${name}`],
     ['an event type', (name) => `/event_types/${name}`],
-  ])('GET by %s', async (_what, path) => {
-    await expectSame((name) => managed('GET', path(name)));
-  });
+  ])('GET by %s', async (_what, path) => expectSame((name) => managed('GET', path(name))));
 
   test('actions (attack 18.275)', async () => {
     for (const method of ['PATCH', 'POST']) await expectSame((name) => managed(method, `/users/${user.id}/${name}`));
@@ -201,13 +199,10 @@ describe('pages', () => {
     ['a connection', (name) => `/auth/sso/${name}`],
     ['an asset', (name) => `/assets/${name}.css`],
     ['a guide', (name) => `/docs/${name}`],
-  ])('%s', async (_what, path) => {
-    await expectSame(async (name) => shown(await browser.get(path(name))));
-  });
+  ])('%s', async (_what, path) => expectSame(async (name) => shown(await browser.get(path(name)))));
 
-  test('the notice of the sign-in page', async () => {
-    await expectSame(async (name) => shown(await new Browser(service.url).get(`/login?notice=${name}`)));
-  });
+  test('the notice of the sign-in page', async () =>
+    expectSame(async (name) => shown(await new Browser(service.url).get(`/login?notice=${name}`))));
 
   test('members of forms and JSON bodies', async () => {
     for (const path of ['/login', '/register', '/register/verify', '/register/complete', '/password/forgot', '/password/reset']) {

@@ -147,6 +147,5 @@ test('a connection that is deleted or disabled leaves the list; table functions 
   expect((await api.delete(`/clients/${client.id}`)).status).toBe(204);
 });
 
-test('every exchange of this file is as the OpenAPI document says', async () => {
-  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
-});
+test('every exchange of this file is as the OpenAPI document says', async () =>
+  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]));

@@ -126,9 +126,8 @@ describe('a client that gets the profile', () => {
     ]);
   });
 
-  test('a profile that nobody knows is refused', async () => {
-    expect((await create({ profile: 'fapi1', redirect_uris, jwks })).status).toBe(422);
-  });
+  test('a profile that nobody knows is refused', async () =>
+    expect((await create({ profile: 'fapi1', redirect_uris, jwks })).status).toBe(422));
 });
 
 describe('a client that has it', () => {

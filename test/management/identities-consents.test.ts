@@ -175,6 +175,5 @@ test('a second environment sees and ends none of them', async () => {
     expect([list, (await other.get(list)).body['data']]).toEqual([list, []]);
 });
 
-test('every exchange of this file is as the OpenAPI document says', async () => {
-  expect((await publishedDocument(service.url)).problemsOf([...api.exchanges, ...reader.exchanges])).toEqual([]);
-});
+test('every exchange of this file is as the OpenAPI document says', async () =>
+  expect((await publishedDocument(service.url)).problemsOf([...api.exchanges, ...reader.exchanges])).toEqual([]));

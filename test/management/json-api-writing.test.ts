@@ -343,9 +343,8 @@ test('parallel creations of one name: one 201, the rest 409 (attack 15.183)', as
   expect((await api.get(`/roles/${role['id']}`)).body['data'].meta.version).toBe(5);
 });
 
-test('every exchange of this file is as the OpenAPI document says', async () => {
-  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
-});
+test('every exchange of this file is as the OpenAPI document says', async () =>
+  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]));
 
 test('Allow names what may succeed: not the changes that every read-only relationship refuses with 403', async () => {
   const role = await api.create('roles', 'role', { name: 'Allowed' });

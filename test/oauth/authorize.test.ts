@@ -52,9 +52,8 @@ describe('bad requests', () => {
     expect(await policy({ redirect_uri: 'https://elsewhere.example/cb' })).toBe(null);
   });
 
-  test('a request without redirect_uri gets a page, though one is registered (attack 1.4)', async () => {
-    await expectPage400(service, () => ask({ redirect_uri: undefined }));
-  });
+  test('a request without redirect_uri gets a page, though one is registered (attack 1.4)', async () =>
+    expectPage400(service, () => ask({ redirect_uri: undefined })));
 
   test('client_id or redirect_uri twice gets a page; state, scope or code_challenge twice a redirect with the error (attack 1.6)', async () => {
     await expectPage400(service, () => ask({}, `&client_id=${client.id}`));

@@ -107,9 +107,8 @@ test('no: access_denied to the client, nothing remembered', async () => {
   expect(await isPage(await ask())).toBe(true);
 });
 
-test('prompt=none without consent: consent_required', async () => {
-  await expectRedirectError(service, client, 'consent_required', () => ask({ prompt: 'none' }));
-});
+test('prompt=none without consent: consent_required', async () =>
+  expectRedirectError(service, client, 'consent_required', () => ask({ prompt: 'none' })));
 
 test('prompt=consent asks again, also for first-party applications', async () => {
   await answer(await ask(), 'allow');

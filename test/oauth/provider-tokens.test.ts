@@ -329,9 +329,7 @@ test('a token that ends while it is refreshed: nobody gets the new one, and it i
   const [row] = await tokensOf(vault.ctx, user);
   await expire(vault, user);
   const revocations = asksOf(vault, '/token/revocation');
-  vault.upstream.beforeToken = async () => {
-    await vault.ctx.db.knex('provider_tokens').where({ id: row?.id }).delete();
-  };
+  vault.upstream.beforeToken = async () => vault.ctx.db.knex('provider_tokens').where({ id: row?.id }).delete();
   const answer = await exchange(service, vault, { subject_token });
   vault.upstream.beforeToken = null;
   expect(refusal(answer)).toEqual([400, 'interaction_required']);

@@ -20,9 +20,7 @@ beforeAll(async () => {
   upstream = await ScriptedUpstream.start();
   connection = await addConnection(ctx, { issuer: upstream.url, display_name: 'Corp', account_linking: 'ask' });
 });
-afterAll(async () => {
-  await upstream?.close();
-});
+afterAll(async () => upstream?.close());
 
 /** Somebody whose address the provider knows too, at the page that asks for the local password. */
 async function atLinkPage(browser: Browser) {

@@ -10,9 +10,7 @@ const pools: Knex[] = [];
 
 const database = sharedDatabase();
 
-afterAll(async () => {
-  await Promise.all(pools.map((knex) => knex.destroy()));
-});
+afterAll(async () => Promise.all(pools.map((knex) => knex.destroy())));
 
 function pool(options: { url?: string; poolMax?: number; unlimited?: boolean } = {}): Knex {
   const knex = createKnex({ url: database.url, poolMax: 2, ...options });

@@ -192,9 +192,7 @@ describe('a pass', () => {
     await prepareDatabase(deps, database.url);
     ctx = await defaultContext(deps);
   });
-  afterAll(async () => {
-    await deps?.db.knex.destroy();
-  });
+  afterAll(async () => deps?.db.knex.destroy());
   afterEach(async () => {
     await deps.db.knex('mails').delete();
     [sent, failure] = [[], null];
