@@ -57,9 +57,8 @@ async function read(directory: string, pattern: RegExp): Promise<Source[]> {
   );
 }
 
-function withoutComments(text: string): string {
-  return text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, (comment) => comment.replace(/[^\n]/g, ' '));
-}
+const withoutComments = (text: string): string =>
+  text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, (comment) => comment.replace(/[^\n]/g, ' '));
 
 /** Blanks what is inside of quotes and between back-ticks (not the code of placeholders), so that words in texts aren't taken for code. */
 function withoutTexts(code: string): string {
@@ -80,11 +79,10 @@ function allowsIn(files: readonly Source[], place: string): boolean {
 }
 
 /** Where a pattern occurs, as `path:line`, in all files but the exempt ones. */
-function places(files: readonly Source[], pattern: RegExp, exempt: (path: string) => boolean = () => false): string[] {
-  return files
+const places = (files: readonly Source[], pattern: RegExp, exempt: (path: string) => boolean = () => false): string[] =>
+  files
     .filter((file) => !exempt(file.path))
     .flatMap(({ path, code }) => [...code.matchAll(pattern)].map((match) => `${path}:${code.slice(0, match.index).split('\n').length}`));
-}
 
 /** Tables without a file of their own belong to the file of what they are part of. */
 const partOf: Readonly<Record<string, string>> = {
@@ -156,9 +154,7 @@ function tablesNamed({ path, code }: Source): { at: string; file: string; table:
 }
 
 /** `src/domain/users/users.ts` is at home in `core`, `src/app.ts` in itself. */
-function home(path: string): string {
-  return path.split('/')[1] ?? '';
-}
+const home = (path: string): string => path.split('/')[1] ?? '';
 
 /** The composition root (main.ts, app.ts and what starts like them) stands on top of everything. */
 function floorOf(path: string): number {

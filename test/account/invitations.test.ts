@@ -33,9 +33,8 @@ const membersOf = async ({ id }: Document) =>
   (await api.get(`/organization_memberships?filter[organization]=${id}`)).body['data'] as Document[];
 
 /** Posts to the path with a token of the browser's own, as a page of ours would. */
-async function post(browser: Browser, path: string, from = '/account'): Promise<Response> {
-  return browser.post(path, { _csrf: csrfOf(await (await browser.get(from)).text()) });
-}
+const post = async (browser: Browser, path: string, from = '/account'): Promise<Response> =>
+  browser.post(path, { _csrf: csrfOf(await (await browser.get(from)).text()) });
 
 test('the user of the address accepts, and goes on to where the invitation leads (specification 16.10.4, 16.10.5)', async () => {
   const { email, browser } = await person();

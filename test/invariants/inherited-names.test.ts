@@ -43,14 +43,13 @@ beforeAll(async () => {
 type Answer = { status: number; text: string };
 
 /** What of an answer may depend on the name: nothing but the name itself, ids, times and tokens. */
-function sameFor(name: string, { status, text }: Answer): string {
-  return `${status} ${text
+const sameFor = (name: string, { status, text }: Answer): string =>
+  `${status} ${text
     .replaceAll(name, 'NAME')
     .replaceAll(encodeURIComponent(name), 'NAME')
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'ID')
     .replaceAll(/[\w-]{40,}/g, 'TOKEN')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')}`;
-}
 
 async function expectSame(ask: (name: string) => Promise<Answer>, names: readonly string[] = inherited): Promise<void> {
   const expected = sameFor(nobody, await ask(nobody));

@@ -18,9 +18,8 @@ const replica = shared(() => startReplica(service.databaseUrl, service.secretKey
 afterAll(async () => replica?.end('SIGTERM'));
 
 /** The processes that another one started. */
-function workersOf(pid: number): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
-}
+const workersOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
 
 const withinMs = 1000;
 
