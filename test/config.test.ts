@@ -23,8 +23,7 @@ test('.env.example lists every variable, each with an explanation', async () => 
   const schema = source.slice(source.indexOf('const variables'), source.indexOf('const secrets'));
   const known = [...schema.matchAll(/^ {2}([A-Z_]+): /gm)].map((match) => match[1]);
   const lines = (await readFile('.env.example', 'utf8')).split('\n');
-  const listed = lines.filter((line) => /^[A-Z_]+=/.test(line)).map((line) => line.split('=')[0]);
-  expect(listed).toEqual(known);
+  expect(lines.filter((line) => /^[A-Z_]+=/.test(line)).map((line) => line.split('=')[0])).toEqual(known);
   expect(lines.filter((line, index) => /^[A-Z_]+=/.test(line) && !lines[index - 1]?.startsWith('# '))).toEqual([]);
 });
 

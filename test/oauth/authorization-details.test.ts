@@ -121,8 +121,7 @@ describe('the page', () => {
     const again = await ask(by, [detail], { prompt: 'none' });
     expect((await redeem(service.url, by, codeIn(again))).body['authorization_details']).toEqual([detail]);
     expect((await ask(by, [{ ...detail, accounts: ['DE08'] }])).status).toBe(200);
-    const page = await (await browser.get('/account/applications')).text();
-    expect(page).toContain('Read statements of \u2068DE07\u2069');
+    expect(await (await browser.get('/account/applications')).text()).toContain('Read statements of \u2068DE07\u2069');
     await transaction(ctx, (tx) => withdrawConsent(tx, user.id, by.id));
     expect((await ask(by, [detail])).status).toBe(200);
   });

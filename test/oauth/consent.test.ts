@@ -129,8 +129,7 @@ test('claims that are asked for one by one need consent like their scope', async
 test('a resource and its permissions are asked for separately', async () => {
   await answer(await ask({ scope: 'openid read' }), 'allow');
   const page = await ask({ scope: 'openid read', resource: 'https://api.example/notes' });
-  const html = await page.clone().text();
-  expect(html).toContain('Act on your behalf at Notes');
+  expect(await page.clone().text()).toContain('Act on your behalf at Notes');
   await answer(page, 'allow');
   expect(codeOf(await ask({ scope: 'openid read', resource: 'https://api.example/notes' }))).toMatch(/^ac_/);
   expect(await isPage(await ask({ scope: 'openid write', resource: 'https://api.example/notes' }))).toBe(true);

@@ -43,8 +43,7 @@ test('the password alone links nothing and signs nobody in; the code after it do
   expect([browser.cookies.has('idp_session'), (await listIdentities(ctx, user.id)).length]).toEqual([false, 0]);
   expect((await browser.get('/account')).status).toBe(303);
   const code = { method: 'totp', code: totpCode(secret, service.clock.now()) };
-  const done = await browser.postJson('/login/verify', code, { origin: service.url });
-  expect(done.status).toBe(200);
+  expect((await browser.postJson('/login/verify', code, { origin: service.url })).status).toBe(200);
   expect((await browser.get('/account')).status).toBe(200);
   expect(await listIdentities(ctx, user.id)).toMatchObject([{ connection_id: connection.id, subject: user.id, proven: true }]);
   expect((await mailTo(service.url, user.email)).map(({ subject }) => subject)).toContainEqual(expect.stringMatching(/with Corp$/));
