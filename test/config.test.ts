@@ -23,8 +23,7 @@ test('.env.example lists every variable, each with an explanation', async () => 
   const schema = source.slice(source.indexOf('const variables'), source.indexOf('const secrets'));
   const known = [...schema.matchAll(/^ {2}([A-Z_]+): /gm)].map((match) => match[1]);
   const lines = (await readFile('.env.example', 'utf8')).split('\n');
-  const listed = lines.filter((line) => /^[A-Z_]+=/.test(line)).map((line) => line.split('=')[0]);
-  expect(listed).toEqual(known);
+  expect(lines.filter((line) => /^[A-Z_]+=/.test(line)).map((line) => line.split('=')[0])).toEqual(known);
   expect(lines.filter((line, index) => /^[A-Z_]+=/.test(line) && !lines[index - 1]?.startsWith('# '))).toEqual([]);
 });
 
@@ -34,7 +33,7 @@ test('.env.example is a valid configuration that changes nothing', async () => {
   expect(readConfig(example)).toEqual(readConfig({}));
 });
 
-test('nothing set: a loopback service with its own database', () => {
+test('nothing set: a loopback service with its own database', () =>
   expect(readConfig({})).toMatchObject({
     port: 3000,
     host: '127.0.0.1',
@@ -47,8 +46,7 @@ test('nothing set: a loopback service with its own database', () => {
     webConcurrency: 1,
     rateLimits: { enabled: true, login: { limit: 10, windowSeconds: 60 }, api: { limit: 100, windowSeconds: 60 }, store: 'postgres' },
     webhook: { retryBaseMs: 5000, retryFactor: 8, timeoutMs: 10_000 },
-  });
-});
+  }));
 
 test('a collector of traces is POSTed to below its base address, unless all is disabled (specification 15.5.1)', () => {
   const OTEL_EXPORTER_OTLP_ENDPOINT = 'https://otlp.example/tenant/';
@@ -58,9 +56,7 @@ test('a collector of traces is POSTed to below its base address, unless all is d
   expect(readConfig({}).collector).toBeNull();
 });
 
-test('an empty variable counts as absent', () => {
-  expect(readConfig({ PORT: '', DATABASE_URL: '', BASE_URL: '' })).toEqual(readConfig({}));
-});
+test('an empty variable counts as absent', () => expect(readConfig({ PORT: '', DATABASE_URL: '', BASE_URL: '' })).toEqual(readConfig({})));
 
 test('all problems are reported at once, and none shows a secret', () => {
   const found = problems({
@@ -161,9 +157,7 @@ test.each([
   ['on', true],
   ['2', 2],
   ['10.0.0.0/8, loopback', '10.0.0.0/8, loopback'],
-])('TRUST_PROXY=%s', (text, value) => {
-  expect(readConfig({ TRUST_PROXY: text }).trustProxy).toEqual(value);
-});
+])('TRUST_PROXY=%s', (text, value) => expect(readConfig({ TRUST_PROXY: text }).trustProxy).toEqual(value));
 
 test('SECRET_KEY_PREVIOUS lists any number of keys, also ones that SECRET_KEY no longer may be', () => {
   const passphrase = 'correct horse battery staple correct horse battery staple';
@@ -199,7 +193,7 @@ function filed<T>(contents: Record<string, string>, use: (at: (name: string) => 
   }
 }
 
-test('a secret can stand in a file: line ends at its end are not part of it, an empty file is an absent variable', () => {
+test('a secret can stand in a file: line ends at its end are not part of it, an empty file is an absent variable', () =>
   filed({ key: `${secret}\n`, smtp: 'smtp://u:p@mail.example.com\r\n', none: '\n' }, (at) => {
     const config = readConfig({
       SECRET_KEY_FILE: at('key'),
@@ -208,8 +202,7 @@ test('a secret can stand in a file: line ends at its end are not part of it, an 
       DATABASE_URL: 'postgres://db.example.com/x',
     });
     expect([config.secretKey, config.smtpUrl, config.metricsToken]).toEqual([secret, 'smtp://u:p@mail.example.com', null]);
-  });
-});
+  }));
 
 test('a file that is missing, beside the variable itself, or wrong inside is told like a wrong variable, without its content', () => {
   filed({ key: 'hidden passphrase' }, (at) => {

@@ -57,9 +57,8 @@ async function read(directory: string, pattern: RegExp): Promise<Source[]> {
   );
 }
 
-function withoutComments(text: string): string {
-  return text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, (comment) => comment.replace(/[^\n]/g, ' '));
-}
+const withoutComments = (text: string): string =>
+  text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, (comment) => comment.replace(/[^\n]/g, ' '));
 
 /** Blanks what is inside of quotes and between back-ticks (not the code of placeholders), so that words in texts aren't taken for code. */
 function withoutTexts(code: string): string {
@@ -80,11 +79,10 @@ function allowsIn(files: readonly Source[], place: string): boolean {
 }
 
 /** Where a pattern occurs, as `path:line`, in all files but the exempt ones. */
-function places(files: readonly Source[], pattern: RegExp, exempt: (path: string) => boolean = () => false): string[] {
-  return files
+const places = (files: readonly Source[], pattern: RegExp, exempt: (path: string) => boolean = () => false): string[] =>
+  files
     .filter((file) => !exempt(file.path))
     .flatMap(({ path, code }) => [...code.matchAll(pattern)].map((match) => `${path}:${code.slice(0, match.index).split('\n').length}`));
-}
 
 /** Tables without a file of their own belong to the file of what they are part of. */
 const partOf: Readonly<Record<string, string>> = {
@@ -156,9 +154,7 @@ function tablesNamed({ path, code }: Source): { at: string; file: string; table:
 }
 
 /** `src/domain/users/users.ts` is at home in `core`, `src/app.ts` in itself. */
-function home(path: string): string {
-  return path.split('/')[1] ?? '';
-}
+const home = (path: string): string => path.split('/')[1] ?? '';
 
 /** The composition root (main.ts, app.ts and what starts like them) stands on top of everything. */
 function floorOf(path: string): number {
@@ -280,19 +276,17 @@ describe('src', () => {
     ]);
   });
 
-  test('configuration is read in one place', () => {
+  test('configuration is read in one place', () =>
     expect(
       places(sources, /process\.env\b/g, (path) => path === 'src/config.ts' || path === 'src/lib/process-variables.ts'),
       'Only src/config.ts reads process.env. Add the variable there and take it from the config.',
-    ).toEqual([]);
-  });
+    ).toEqual([]));
 
-  test('time comes from the clock', () => {
+  test('time comes from the clock', () =>
     expect(
       places(sources, /\bDate\.now\(|\bnew Date\(\s*\)|\bDate\(\s*\)/g, (path) => path === 'src/platform/clock.ts'),
       'Take the time from ctx.clock, so that tests can set it.',
-    ).toEqual([]);
-  });
+    ).toEqual([]));
 
   test('no module has a state of its own', () => {
     const changing = '(?:set|add|delete|clear|push|pop|shift|unshift|splice|fill|sort|reverse)';
@@ -322,12 +316,11 @@ describe('src', () => {
     );
   });
 
-  test('refusals are made where they happen', () => {
+  test('refusals are made where they happen', () =>
     expect(
       places(sources, /^(?:export )?const \w+[^=\n]*= (?:new )?\w*(?:Error|Refusal)[.(]|^ {2}'?\w+'?: (?:new )?\w*(?:Error|Refusal)[.(]/gm),
       'An Error made while the module loads has the stack of the first import. Make it in a function, at the throw.',
-    ).toEqual([]);
-  });
+    ).toEqual([]));
 
   test('what an exported function throws, its docstring says', () => {
     const quiet = sources
@@ -341,12 +334,11 @@ describe('src', () => {
     expect(quiet, 'Say which error, and when: `@throws {Refusal} 409 when ...`.').toEqual([]);
   });
 
-  test('exports have names', () => {
+  test('exports have names', () =>
     expect(
       places(sources, /\bexport default\b/g),
       'Export by name: a default export is called something else in every importing file.',
-    ).toEqual([]);
-  });
+    ).toEqual([]));
 
   test('no name is looked up on a plain object', () => {
     const bare = sources.map((file) => ({ ...file, code: withoutTexts(file.code) }));
@@ -401,9 +393,8 @@ describe('views', () => {
     expect(wide, 'Break the line inside a tag, where no white space shows: after <% or between attributes.').toEqual([]);
   });
 
-  test('data are escaped: <%- is for includes only', () => {
-    expect(places(views, /<%-(?!\s*include\()/g), 'Use <%= for data. <%- writes HTML as it is and is for include(...) alone.').toEqual([]);
-  });
+  test('data are escaped: <%- is for includes only', () =>
+    expect(places(views, /<%-(?!\s*include\()/g), 'Use <%= for data. <%- writes HTML as it is and is for include(...) alone.').toEqual([]));
 
   test('no inline script, style or handler (Content-Security-Policy)', () => {
     const inline = /<script(?![^>]*\bsrc=)|<style\b|\sstyle="|\son(?:click|submit|load|change|error|input)=/g;
@@ -415,19 +406,17 @@ describe('views', () => {
 });
 
 describe('migrations', () => {
-  test('are the baseline and files that are named NNNN_noun.sql', () => {
+  test('are the baseline and files that are named NNNN_noun.sql', () =>
     expect(
       migrations.filter((name) => name !== '0001_baseline' && !/^\d{4}_[a-z0-9]+(?:_[a-z0-9]+)*\.sql$/.test(name)),
       'Name it like 0012_audit_logs.sql.',
-    ).toEqual([]);
-  });
+    ).toEqual([]));
 
-  test('are numbered in order, without twin', () => {
+  test('are numbered in order, without twin', () =>
     expect(
       migrations.map((name) => Number(name.slice(0, 4))),
       'Take a number of its own.',
-    ).toEqual([...new Set(migrations.map((name) => Number(name.slice(0, 4))))].sort((one, other) => one - other));
-  });
+    ).toEqual([...new Set(migrations.map((name) => Number(name.slice(0, 4))))].sort((one, other) => one - other)));
 });
 
 test('a constant, function or class is exported only where another file names it', async () => {

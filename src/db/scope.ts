@@ -67,15 +67,13 @@ class RequestScope implements Scope {
 }
 
 /** A scope of one environment outside any transaction. */
-export function createScope(
+export const createScope = (
   knex: Knex,
   environment_id: string,
   deadline: Deadline = noDeadline,
   replica?: Replica,
   organization_id?: string,
-): Scope {
-  return new RequestScope(knex, environment_id, deadline, statementBatchersOf(knex), replica, organization_id);
-}
+): Scope => new RequestScope(knex, environment_id, deadline, statementBatchersOf(knex), replica, organization_id);
 
 /** The same scope for another environment, such as one that the same transaction has just made. */
 export function scopeOf({ touched, deadline, batchers, knex, locks }: Scope, environment_id: string): Scope {
@@ -188,13 +186,12 @@ export async function holdLock(scope: Scope, name: string): Promise<void> {
 }
 
 /** Runs a short statement on a connection that it shares. */
-export function runShort<Row extends QueryResultRow>(
+export const runShort = <Row extends QueryResultRow>(
   batchers: StatementBatchers,
   short: Short,
   query: NamedQuery,
   deadline: Deadline,
-): Promise<Row[]> {
-  return short === 'look_up'
+): Promise<Row[]> =>
+  short === 'look_up'
     ? batchers.look_up.query<Row>(query, { key: null, deadline })
     : batchers.write.query<Row>(query, { key: query.values[short.key - 1] as RowKey, deadline });
-}

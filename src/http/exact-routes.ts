@@ -28,15 +28,13 @@ export type ExactRoutes = RouteList & {
 export function createExactRoutes(): ExactRoutes {
   const routes = new Map<string, Route>();
 
-  function behind(...before: RequestHandler[]): RouteList {
-    return {
-      add(path, methods) {
-        const { handlers, refuse } = handlersOf(methods);
-        const lists = new Map([...handlers].map(([method, list]) => [method, [...before, ...list]] as const));
-        routes.set(path, { path, lists, refuse: [...before, refuse] });
-      },
-    };
-  }
+  const behind = (...before: RequestHandler[]): RouteList => ({
+    add(path, methods) {
+      const { handlers, refuse } = handlersOf(methods);
+      const lists = new Map([...handlers].map(([method, list]) => [method, [...before, ...list]] as const));
+      routes.set(path, { path, lists, refuse: [...before, refuse] });
+    },
+  });
 
   return {
     ...behind(),

@@ -27,12 +27,11 @@ function surfaceOf(path: string): Surface {
 }
 
 /** One JSON:API error object; `id` is the request id (specification 11.1.1). */
-function apiErrorDocument(req: Pick<Request, 'request_id'>, errors: readonly ApiErrorObject[]): string {
-  return JSON.stringify({
+const apiErrorDocument = (req: Pick<Request, 'request_id'>, errors: readonly ApiErrorObject[]): string =>
+  JSON.stringify({
     jsonapi: { version: '1.1' },
     errors: errors.map((error) => ({ id: req.request_id, ...error, status: String(error.status) })),
   });
-}
 
 const titles: Record<number, string> = {
   400: 'Bad request', 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not found', 405: 'Method not allowed', 409: 'Conflict', 413: 'Payload too large',

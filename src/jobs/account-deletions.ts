@@ -22,11 +22,10 @@ export async function accountDeletionPass(deps: Deps, signal?: AbortSignal): Pro
   return deleted;
 }
 
-export function startAccountDeletions(deps: Deps): Loop {
-  return startLoop({
+export const startAccountDeletions = (deps: Deps): Loop =>
+  startLoop({
     name: 'account_deletions',
     pauseMs,
     logger: deps.logger,
     pass: async (signal) => ((await accountDeletionPass(deps, signal)) === batch ? 'more' : 'done'),
   });
-}

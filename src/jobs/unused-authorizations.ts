@@ -46,11 +46,10 @@ export async function unusedAuthorizationPass(deps: Deps, signal?: AbortSignal):
   return ended;
 }
 
-export function startUnusedAuthorizations(deps: Deps): Loop {
-  return startLoop({
+export const startUnusedAuthorizations = (deps: Deps): Loop =>
+  startLoop({
     name: 'unused_authorizations',
     pauseMs,
     logger: deps.logger,
     pass: async (signal) => ((await unusedAuthorizationPass(deps, signal)) === batch ? 'more' : 'done'),
   });
-}

@@ -38,11 +38,10 @@ export async function unusedClientPass(deps: Deps, signal?: AbortSignal): Promis
   return removed;
 }
 
-export function startUnusedClients(deps: Deps): Loop {
-  return startLoop({
+export const startUnusedClients = (deps: Deps): Loop =>
+  startLoop({
     name: 'unused_clients',
     pauseMs,
     logger: deps.logger,
     pass: async (signal) => ((await unusedClientPass(deps, signal)) === batch ? 'more' : 'done'),
   });
-}

@@ -46,15 +46,14 @@ function channels(hex: string): Rgb {
   return [((number >> 16) & 255) / 255, ((number >> 8) & 255) / 255, (number & 255) / 255];
 }
 
-function toHex(rgb: Rgb): string {
-  return rgb
+const toHex = (rgb: Rgb): string =>
+  rgb
     .map((value) =>
       Math.round(value * 255)
         .toString(16)
         .padStart(2, '0'),
     )
     .join('');
-}
 
 const linear = (value: number) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
 const companded = (value: number) => (value <= 0.0031308 ? value * 12.92 : 1.055 * value ** (1 / 2.4) - 0.055);

@@ -31,8 +31,8 @@ const either = (one: Shape, other: Shape): Shape => ({
 const wrong = (problem: string): Shape => ({ ...nothing, problem });
 
 /** What a sentence shows, whatever its fields hold; fields that stand in some branches alone aren't shown. */
-function shapeOf(elements: readonly MessageFormatElement[], fields: readonly DetailField[]): Shape {
-  return elements
+const shapeOf = (elements: readonly MessageFormatElement[], fields: readonly DetailField[]): Shape =>
+  elements
     .map((element): Shape => {
       if (element.type === TYPE.literal || element.type === TYPE.pound) return nothing;
       const field = 'value' in element ? fields.find(({ name }) => name === element.value) : undefined;
@@ -53,7 +53,6 @@ function shapeOf(elements: readonly MessageFormatElement[], fields: readonly Det
       return isTold ? both(branches, { ...nothing, shown: new Set([field.name]) }) : wrong(`it has to say every choice of ${field.name}`);
     })
     .reduce(both, nothing);
-}
 
 /** What is wrong with the sentence in a language; null: nothing. */
 export function sentenceProblem(language: Language, text: string, fields: readonly DetailField[]): string | null {

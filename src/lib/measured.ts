@@ -106,8 +106,8 @@ export function parseMeasured<Schema extends z.ZodObject>(schema: Schema, value:
 }
 
 /** The lists of an object whose items are objects that say nothing of each other: nothing but its length is asked of the list. */
-function listsIn({ shape }: z.ZodObject, value: Record<string, unknown>): [name: string, list: z.ZodType, items: unknown[]][] {
-  return Object.entries(shape as Readonly<Record<string, z.ZodType>>).flatMap(([name, member]) => {
+const listsIn = ({ shape }: z.ZodObject, value: Record<string, unknown>): [name: string, list: z.ZodType, items: unknown[]][] =>
+  Object.entries(shape as Readonly<Record<string, z.ZodType>>).flatMap(([name, member]) => {
     let list = member;
     for (let inner = definitionOf(list).innerType; inner; inner = definitionOf(list).innerType) list = inner;
     const { type, element } = definitionOf(list);
@@ -117,7 +117,6 @@ function listsIn({ shape }: z.ZodObject, value: Record<string, unknown>): [name:
       ? [[name, list, items]]
       : [];
   });
-}
 
 /**
  * What speaks against a value by the schema of an object, measured as `parseMeasured` does, item by item of the lists of objects in it: `turn` is awaited

@@ -40,8 +40,5 @@ export function randomKeyProblem(text: string): string | null {
  * What is wrong with a key that only opens what an earlier SECRET_KEY sealed; null when it may be one. Earlier releases took anything of 32
  * bytes and more: such a key is taken out of use by naming it here.
  */
-export function earlierKeyProblem(text: string): string | null {
-  return Buffer.from(text, 'base64').length < keyLength
-    ? 'must list earlier keys, at least 32 bytes in base64 each, separated by commas'
-    : null;
-}
+export const earlierKeyProblem = (text: string): string | null =>
+  Buffer.from(text, 'base64').length < keyLength ? 'must list earlier keys, at least 32 bytes in base64 each, separated by commas' : null;

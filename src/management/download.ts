@@ -16,8 +16,8 @@ import { permissionFor, type Download, type ReadPiece, type Resource, type Resou
 const pieceMs = 5_000;
 
 /** Lets the caller have the file, and notes it. @throws {ApiError} 401, 403, 404, 410 */
-async function begin(call: Call, resource: Resource, id: string, download: Download<ResourceRow>): Promise<ResourceRow> {
-  return recordDenial(call, { action: download.audit, resource, target_id: id }, () =>
+const begin = async (call: Call, resource: Resource, id: string, download: Download<ResourceRow>): Promise<ResourceRow> =>
+  recordDenial(call, { action: download.audit, resource, target_id: id }, () =>
     translated(undefined, async () => {
       requireStrongSignIn(call);
       requirePermissions(call, permissionFor(resource, 'read'));
@@ -35,7 +35,6 @@ async function begin(call: Call, resource: Resource, id: string, download: Downl
       });
     }),
   );
-}
 
 /** Answers with the file that the record stands for. What fails on the way breaks it off, so that a file that is whole ends as it should. */
 export async function answerDownload(call: Call, resource: Resource, id: string, res: Response): Promise<null> {

@@ -34,11 +34,10 @@ function parseMediaType(text: string): MediaType | null {
 }
 
 /** The media types of an Accept header; what can't be read is left out. */
-function parseAccept(text: string): MediaType[] {
-  return splitList(text)
+const parseAccept = (text: string): MediaType[] =>
+  splitList(text)
     .map(parseMediaType)
     .filter((type) => type !== null);
-}
 
 /** The profile of cursor paging: always in force on lists, so it needs no negotiation; others are ignored. */
 export const cursorProfile = 'https://jsonapi.org/profiles/ethanresnick/cursor-pagination';

@@ -16,25 +16,21 @@ const titleOf = (code: string) => (code.charAt(0).toUpperCase() + code.slice(1))
 /** The most errors that one answer has; no more are made. */
 export const maxErrors = 20;
 
-export function problem(
+export const problem = (
   status: number,
   code: ApiErrorCode,
   detail: string,
   source?: Source,
   meta?: Readonly<Record<string, unknown>>,
-): ApiErrorObject {
-  return { status, code, title: titleOf(code), detail, ...(source ? { source } : {}), ...(meta ? { meta } : {}) };
-}
+): ApiErrorObject => ({ status, code, title: titleOf(code), detail, ...(source ? { source } : {}), ...(meta ? { meta } : {}) });
 
-export function refuse(
+export const refuse = (
   status: number,
   code: ApiErrorCode,
   detail: string,
   source?: Source,
   meta?: Readonly<Record<string, unknown>>,
-): ApiError {
-  return new ApiError(problem(status, code, detail, source, meta));
-}
+): ApiError => new ApiError(problem(status, code, detail, source, meta));
 
 /** 400 for a query parameter. */
 export const badParameter = (parameter: string, code: ApiErrorCode, detail: string, meta?: Readonly<Record<string, unknown>>) =>

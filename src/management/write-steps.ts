@@ -68,15 +68,14 @@ const entryOf = (write: Write) => ({
  * @throws {ApiError} 400, 401, 403, 404, 409, 412, 422
  * @throws {AlreadyDone} with the reply of the first time, for one that is repeatable
  */
-export async function perform(given: Call, request: Write): Promise<WriteResult & { readonly reply: Reply }> {
-  return recordDenial(given, entryOf(request), async () => {
+export const perform = async (given: Call, request: Write): Promise<WriteResult & { readonly reply: Reply }> =>
+  recordDenial(given, entryOf(request), async () => {
     const ready = await take(begun(given, request), 'before');
     const done = await translated(pointedAt(ready.write), () =>
       transaction(ready.call.ctx, (tx) => take({ ...ready, call: { ...ready.call, ctx: tx } }, 'within')),
     );
     return { ...(done.outcome as WriteResult), reply: done.reply };
   });
-}
 
 /** Only looks whether a write could be done, as far as that shows before it is. @throws {ApiError} 403, 404, 409, 422 */
 export async function checkWrite(call: Call, write: Write): Promise<void> {

@@ -57,14 +57,13 @@ function createWorkers(logger: Logger, storage: Storage) {
   }
 
   /** Resolves when the worker listens. @throws {Error} when it ends before */
-  async function ready(worker: Worker): Promise<number> {
-    return new Promise((resolve, reject) => {
+  const ready = async (worker: Worker): Promise<number> =>
+    new Promise((resolve, reject) => {
       worker.on('message', (message: unknown) => isMessage<Ready>(message, 'ready') && resolve(message.port));
       worker.once('exit', (code) => {
         if (!stopping) reject(new Error(`a worker ended with ${code} before it listened; its message is above`));
       });
     });
-  }
 
   function replaceWhenDead(worker: Worker): void {
     const born = performance.now();

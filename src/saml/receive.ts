@@ -96,12 +96,11 @@ async function verified(req: Request, sent: Parameters, { xml, root, client }: N
 }
 
 /** What is wrong with a request is said on a page. @throws {PageError} 400 */
-async function orPage<T>(work: Promise<T>, client_id?: string): Promise<T> {
-  return work.catch((error: unknown) => {
+const orPage = async <T>(work: Promise<T>, client_id?: string): Promise<T> =>
+  work.catch((error: unknown) => {
     if (!(error instanceof SamlRefusal)) throw error;
     throw invalidRequest(error.message.slice(error.rule.length + 2), client_id);
   });
-}
 
 /** A sign-in that begins here, for an application that lets it (SAML Profiles 4.1.5). @throws {PageError} 400 */
 async function unsolicited(req: Request, sent: Parameters): Promise<SentRequest> {

@@ -88,13 +88,12 @@ function patchTarget(type: ResourceType, { op, path, value }: PatchOperation, id
 type Held = Record<string, unknown>;
 
 /** Where the attribute is filled in the resource, made on the way there. */
-function holderOf(resource: Held, keys: readonly string[]): Held {
-  return keys.slice(0, -1).reduce((inner, key) => {
+const holderOf = (resource: Held, keys: readonly string[]): Held =>
+  keys.slice(0, -1).reduce((inner, key) => {
     const next = isComplex(inner[key]) ? { ...inner[key] } : {};
     inner[key] = next;
     return next;
   }, resource);
-}
 
 function put(holder: Held, name: string, value: unknown): void {
   if (isUnassigned(value) || (isComplex(value) && Object.keys(value).length === 0)) delete holder[name];

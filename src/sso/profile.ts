@@ -33,12 +33,11 @@ function mappingOf(connection: Connection): [MappableAttribute, readonly string[
 }
 
 /** Applies the claim mapping: the first claim that is there, for each attribute. */
-export function mapClaims(connection: Connection, claims: Claims): MappedClaim[] {
-  return mappingOf(connection).map(([attribute, names]) => {
+export const mapClaims = (connection: Connection, claims: Claims): MappedClaim[] =>
+  mappingOf(connection).map(([attribute, names]) => {
     const claim = names.find((name) => claimAt(claims, name) != null) ?? names[0] ?? attribute;
     return { attribute, claim, value: claimAt(claims, claim) };
   });
-}
 
 /** OIDC Core 2: a text of at most 255 characters, compared exactly. Numbers only where a provider without ID tokens counts its accounts. */
 function subjectOf({ claim, value }: MappedClaim, isOidc: boolean): string {

@@ -169,9 +169,7 @@ describe('passkeys', () => {
       expect(codeOf(await post(`${at}/totp`))).toEqual([403, 'enrollment_disabled']);
       expect(await (await browser.get('/account')).text()).not.toContain('Sign-in methods');
     });
-    await withSettings({ totp_enabled: false }, async () => {
-      expect(codeOf(await post(`${at}/totp`))).toEqual([403, 'totp_disabled']);
-    });
+    await withSettings({ totp_enabled: false }, async () => expect(codeOf(await post(`${at}/totp`))).toEqual([403, 'totp_disabled']));
   });
 });
 

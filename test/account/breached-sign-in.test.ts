@@ -234,8 +234,7 @@ describe('nobody is asked', () => {
       expect((await browser.post('/auth/sso/link', { ...fields, password: user.secret })).status).toBe(303);
       await foundOf(user);
       await setEnvironment(service, { breached_password_sign_in: 'require_reset' });
-      const again = await loginThrough(new Browser(service.url), connection);
-      expect(again.status).toBe(303);
+      expect((await loginThrough(new Browser(service.url), connection)).status).toBe(303);
       await ctx.db.knex('users').where({ id: user.id }).update({ password_looked_up_at: null, password_breached_at: null });
       expect((await loginThrough(new Browser(service.url), connection)).status).toBe(303);
       await allLookedUp();

@@ -97,8 +97,7 @@ test('consent and sign-out', async () => {
 test('of a client that nobody vouches for the pages look like the environment (attack 30.768)', async () => {
   const stranger = await addClient(await service.context(), { redirect_uris: [redirect_uri], branding, verified: false });
   const browser = new Browser(service.url);
-  const page = await pageOf(browser, await arrive(browser, stranger));
-  expect(page).not.toMatch(/notes\.example\/logo|b3261e|notes@acme/);
+  expect(await pageOf(browser, await arrive(browser, stranger))).not.toMatch(/notes\.example\/logo|b3261e|notes@acme/);
 });
 
 test('the pages of developers look like the environment, whatever stands in their address', async () => {

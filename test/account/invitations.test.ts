@@ -33,9 +33,8 @@ const membersOf = async ({ id }: Document) =>
   (await api.get(`/organization_memberships?filter[organization]=${id}`)).body['data'] as Document[];
 
 /** Posts to the path with a token of the browser's own, as a page of ours would. */
-async function post(browser: Browser, path: string, from = '/account'): Promise<Response> {
-  return browser.post(path, { _csrf: csrfOf(await (await browser.get(from)).text()) });
-}
+const post = async (browser: Browser, path: string, from = '/account'): Promise<Response> =>
+  browser.post(path, { _csrf: csrfOf(await (await browser.get(from)).text()) });
 
 test('the user of the address accepts, and goes on to where the invitation leads (specification 16.10.4, 16.10.5)', async () => {
   const { email, browser } = await person();
@@ -116,8 +115,7 @@ test('somebody signed in with another address is told who is invited, and can sw
   const html = await (await browser.get(path)).text();
   expect(html).toContain(email);
   expect(html).toContain('Use another account');
-  const refused = await post(browser, path, path);
-  expect(refused.status).toBe(403);
+  expect((await post(browser, path, path)).status).toBe(403);
   expect(await membersOf(organization)).toHaveLength(0);
   const out = await browser.post('/logout', { _csrf: csrfOf(html), return_to: path });
   expect(out.headers.get('location')).toBe(path);
@@ -127,8 +125,7 @@ test('somebody signed in with another address is told who is invited, and can sw
 test('an account whose address nobody has proven can not accept (attack 43.1334)', async () => {
   const { email, browser } = await person({ email_verified: false });
   const { organization, path } = await invited(email);
-  const page = await (await browser.get(path)).text();
-  expect(page).toContain('isn’t confirmed yet');
+  expect(await (await browser.get(path)).text()).toContain('isn’t confirmed yet');
   expect((await post(browser, path, path.replace(/^.*$/, '/account'))).status).toBe(403);
   expect(await membersOf(organization)).toHaveLength(0);
 });

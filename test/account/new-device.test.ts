@@ -27,9 +27,7 @@ beforeAll(async () => {
   await setEnvironment(service, { new_device_mail: true });
   ctx = await service.context();
 });
-afterAll(async () => {
-  await smtp?.close();
-});
+afterAll(async () => smtp?.close());
 
 /** Somebody whose account is older than a day. */
 const settled = (row: Partial<UserRow> = {}) => addUser(ctx, { created_at: new Date(service.clock.now().getTime() - 86_400_000), ...row });

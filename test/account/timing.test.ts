@@ -18,9 +18,7 @@ const service = sharedService(() => startTestService({}, { overrides: { password
 beforeAll(async () => {
   known = (await addUser(await service.context())).email;
 });
-afterAll(async () => {
-  agent.destroy();
-});
+afterAll(async () => agent.destroy());
 
 /** Milliseconds from sending to the whole answer, over one kept connection. */
 function timed(path: string, body: object): Promise<number> {

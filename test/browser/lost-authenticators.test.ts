@@ -23,8 +23,7 @@ const signIn = (page: Page, email: string, secret = password) => signInAt(page, 
 
 async function reset(user_id: string): Promise<void> {
   const api = await manage(service.url);
-  const answer = await api.request('PATCH', `/users/${user_id}/reset_authenticators`);
-  expect(answer.status).toBe(200);
+  expect((await api.request('PATCH', `/users/${user_id}/reset_authenticators`)).status).toBe(200);
 }
 
 test(

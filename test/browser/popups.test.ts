@@ -69,9 +69,7 @@ beforeEach(async () => {
   page = await (await chromium.newContext()).newPage();
   await page.goto(`${party.origin}/`);
 });
-afterEach(async () => {
-  await page?.context().close();
-});
+afterEach(async () => page?.context().close());
 
 /** Presses a button of the application and hands back the window that opens. */
 async function popupOf(button: '#in' | '#out'): Promise<Page> {

@@ -119,8 +119,7 @@ test('from the link to the first sign-in and a SCIM request, without scripts (sp
   expect((await page.goto(`${service.url}${link.path}`))?.status()).toBe(410);
   await picture(page, 'setup-used');
 
-  const made = await sendScim(`${url}/Users`, token, 'POST', { userName: 'grace@acme.example' });
-  expect(made.status).toBe(201);
+  expect((await sendScim(`${url}/Users`, token, 'POST', { userName: 'grace@acme.example' })).status).toBe(201);
 
   const client = await addClient(ctx, { organization_usage: 'allow' });
   const visitor = await visit({ javaScriptEnabled: true });

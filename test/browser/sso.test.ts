@@ -28,9 +28,7 @@ beforeAll(async () => {
   upstream = await startUpstreamOidc({ callback: `${service.url}/auth/sso/callback`, account });
   corp = await addConnection(ctx, { issuer: upstream.issuer, domains: ['corp.example'] });
 });
-afterAll(async () => {
-  await upstream?.close();
-});
+afterAll(async () => upstream?.close());
 
 /** A page of a new visitor, and what its policies had to stop. */
 async function visit(options: BrowserContextOptions = {}): Promise<{ page: Page; violations: string[] }> {

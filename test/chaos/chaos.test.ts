@@ -3,13 +3,12 @@ import { execFile } from 'node:child_process';
 import { expect, test } from 'vitest';
 
 /** Builds the service, plays, and answers the exit code and what was told. */
-function play(...options: readonly string[]): Promise<{ code: number; text: string }> {
-  return new Promise((resolve) => {
+const play = (...options: readonly string[]): Promise<{ code: number; text: string }> =>
+  new Promise((resolve) => {
     execFile('npm', ['run', '-s', 'test:chaos', '--', ...options], { maxBuffer: 2 ** 26 }, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : Number(error.code), text: stdout + stderr }),
     );
   });
-}
 
 test('two replicas killed, suspended and left without their database for half a minute of mixed load: every rule holds', async () => {
   const { code, text } = await play('--minutes', '0.5', '--seed', '7');

@@ -9,18 +9,10 @@ import { checkSuccessors } from './rules/successors.js';
 import { checkWithdrawn } from './rules/withdrawn.js';
 
 /** Judges a history by all rules, from the record alone. */
-export function check(history: History): Violation[] {
-  return [
-    checkCodes,
-    checkSuccessors,
-    checkGrantsKept,
-    checkRecordsKept,
-    checkWithdrawn,
-    checkDeliveries,
-    checkLimits,
-    checkAnswers,
-  ].flatMap((rule) => rule(history));
-}
+export const check = (history: History): Violation[] =>
+  [checkCodes, checkSuccessors, checkGrantsKept, checkRecordsKept, checkWithdrawn, checkDeliveries, checkLimits, checkAnswers].flatMap(
+    (rule) => rule(history),
+  );
 
 const seconds = (ms: number) => (ms / 1000).toFixed(3).padStart(8);
 

@@ -20,13 +20,11 @@ export type Stage = {
 const free = { token_rate_limit: 1_000_000 };
 export const password = 'a password of the chaos run';
 
-export function clientOf(id: string, secret: string): StageClient {
-  return {
-    id,
-    secret,
-    authorization: `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`,
-  };
-}
+export const clientOf = (id: string, secret: string): StageClient => ({
+  id,
+  secret,
+  authorization: `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`,
+});
 
 async function addApi(world: World, format: 'opaque' | 'jwt'): Promise<{ id: string; identifier: string }> {
   const identifier = `https://${format}.example`;

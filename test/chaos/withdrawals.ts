@@ -19,13 +19,12 @@ export function withdrawalsOf(history: History): Map<string, Withdrawal[]> {
   return groupBy(found, ({ subject }) => subject);
 }
 
-function byRequest(history: History): Withdrawal[] {
-  return history.flatMap((by) =>
+const byRequest = (history: History): Withdrawal[] =>
+  history.flatMap((by) =>
     by.withdraws === undefined || by.outcome === 'refused'
       ? []
       : [{ subject: by.withdraws, start: by.start, end: by.end, certain: by.outcome === 'ok', by }],
   );
-}
 
 /** A code is spent by the first try. A second one ends all that the first gave (RFC 6749 4.1.2): its family. */
 function byReplayedCodes(history: History): Withdrawal[] {
@@ -54,8 +53,8 @@ function byReplayedCodes(history: History): Withdrawal[] {
 }
 
 /** A refresh token that comes again long after it was rotated is refused, and ends its grant (RFC 9700 4.14.2). */
-function byReplayedTokens(history: History): Withdrawal[] {
-  return [...groupBy(history, ({ presents }) => presents?.token)].flatMap(([token, tries]) => {
+const byReplayedTokens = (history: History): Withdrawal[] =>
+  [...groupBy(history, ({ presents }) => presents?.token)].flatMap(([token, tries]) => {
     const [first] = tries.toSorted((one, other) => one.start - other.start);
     if (!first) return [];
     const ended = first.start + toleranceMs;
@@ -68,4 +67,3 @@ function byReplayedTokens(history: History): Withdrawal[] {
       });
     return [{ subject: `refresh:${token}`, start: ended, end: ended, certain: false, by: first }, ...late];
   });
-}

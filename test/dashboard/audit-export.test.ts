@@ -40,12 +40,11 @@ beforeAll(async () => {
 }, 60_000);
 
 /** The records of a CSV file, by RFC 4180. */
-function parse(csv: string): string[][] {
-  return csv
+const parse = (csv: string): string[][] =>
+  csv
     .split(/\r\n(?=")|\r\n$/)
     .filter((line) => line !== '')
     .map((line) => [...line.matchAll(/"((?:[^"]|"")*)"(?:,|$)/g)].map(([, field = '']) => field.replaceAll('""', '"')));
-}
 
 const lines = (text: string) =>
   text

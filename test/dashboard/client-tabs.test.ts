@@ -71,8 +71,7 @@ test('the claims of a real user, as the issuing code would say them, and nothing
   const path = `/dashboard/clients/${client.id}/token_preview`;
   const empty = await (await browser.get(path)).text();
   expect([empty.includes('Email address of a user'), empty.includes('claims-id-token')]).toEqual([true, false]);
-  const unnamed = await (await browser.get(`${path}?scope=openid`)).text();
-  expect(unnamed).toContain('Enter the address of a user');
+  expect(await (await browser.get(`${path}?scope=openid`)).text()).toContain('Enter the address of a user');
   const shown = async (query: Record<string, string>) => (await browser.get(`${path}?${new URLSearchParams(query).toString()}`)).text();
   const before = await service.deps.db.knex('access_tokens').count();
   const asked = { user: user.email.toUpperCase(), scope: 'openid email read', resource: resource.id };

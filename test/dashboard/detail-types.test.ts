@@ -28,8 +28,7 @@ test('fields are a line each, which is read as it is shown; a line of another fo
     expect([line, answer.status, (await answer.text()).includes('A line has the form')]).toEqual([line, 422, true]);
   }
   const written = 'amount money required max 500 EUR\npayee  text list max 3\nway choice required = card, = bank ';
-  const made = await add(written);
-  expect(made.status).toBe(303);
+  expect((await add(written)).status).toBe(303);
   const [type] = (await api.get('/authorization_detail_types')).body['data'] as { id: string; attributes: Record<string, unknown> }[];
   expect(type?.attributes['fields']).toEqual([
     expect.objectContaining({ name: 'amount', kind: 'money', required: true, max: 500, currency: 'EUR' }),

@@ -102,9 +102,8 @@ describe('the preview of branding', () => {
     expect(page).toContain('/assets/accent/2b5fc7.scheme-light.css');
   });
 
-  test('is for those who are signed in to the dashboard', async () => {
-    expect((await fetch(service.url + path, { redirect: 'manual' })).status).toBe(303);
-  });
+  test('is for those who are signed in to the dashboard', async () =>
+    expect((await fetch(service.url + path, { redirect: 'manual' })).status).toBe(303));
 
   test('other pages still stand in no frame', async () => {
     const login = await fetch(`${service.url}/login`);

@@ -23,9 +23,7 @@ beforeAll(async () => {
   database = new pg.Client({ connectionString: service.databaseUrl });
   await database.connect();
 });
-afterAll(async () => {
-  await database?.end();
-});
+afterAll(async () => database?.end());
 
 /** The provider's clock is the real one: sessions age instead. */
 const age = () => database.query(`update sessions set authenticated_at = authenticated_at - interval '11 minutes', proofs = '[]'`);

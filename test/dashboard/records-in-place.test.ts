@@ -48,8 +48,7 @@ test('the domains of an organization’s connection are read in its form, and ch
   expect(form).toMatch(/<textarea id="domains"(?![^>]*data-rows)[^>]* readonly[^>]*>\s*corp\.example<\/textarea>/);
   expect(form).toContain(`href="/dashboard/organizations/${organization.id}/domains"`);
   expect(await (await browser.get(`${everybodys}/edit`)).text()).toMatch(/<textarea id="domains"[^>]* data-rows/);
-  const saved = await browser.post(own ?? '', { ...formValues(form), display_name: 'Renamed' });
-  expect(saved.status).toBe(303);
+  expect((await browser.post(own ?? '', { ...formValues(form), display_name: 'Renamed' })).status).toBe(303);
   const changed = await browser.post(own ?? '', {
     ...formValues(await (await browser.get(`${own}/edit`)).text()),
     domains: 'other.example',

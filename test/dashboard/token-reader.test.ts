@@ -47,9 +47,7 @@ test.each([
   ['at_nobody', 'This opaque access token is not known here'],
   ['a.b.c', 'This is not a well-formed JWT.'],
   ['<script>', 'This is not an access token of this service.'],
-])('%s is no token that is known, and the page says why', async (token, reason) => {
-  expect(await read(token)).toContain(reason);
-});
+])('%s is no token that is known, and the page says why', async (token, reason) => expect(await read(token)).toContain(reason));
 
 test('nothing, and more than a token can be, is refused beside the field', async () => {
   for (const [token, reason] of [

@@ -169,8 +169,7 @@ describe('an invitation', () => {
 
   test('makes the account and mails the link that chooses a password', async () => {
     expect(await html(admin, '/dashboard/users')).toContain('/dashboard/users/invite');
-    const form = await html(admin, '/dashboard/users/invite');
-    expect(form).not.toContain('name="password"');
+    expect(await html(admin, '/dashboard/users/invite')).not.toContain('name="password"');
     const answer = await admin.submit('/dashboard/users/invite', fields);
     const user = await findUserByEmailKey(ctx.scope, fields.email);
     expect(done(answer)).toEqual([303, `/dashboard/users/${user?.id}?done=invited`]);
@@ -192,8 +191,7 @@ describe('an invitation', () => {
 
   test('is refused for an address that has an account, for nonsense, and to readers; no mail goes out', async () => {
     const taken = await addUser(ctx);
-    const again = await admin.submit('/dashboard/users/invite', { ...fields, email: taken.email });
-    expect(again.status).toBe(422);
+    expect((await admin.submit('/dashboard/users/invite', { ...fields, email: taken.email })).status).toBe(422);
     expect((await admin.submit('/dashboard/users/invite', { ...fields, email: 'nobody' })).status).toBe(422);
     expect((await reader.get('/dashboard/users/invite')).status).toBe(403);
     expect(await html(reader, '/dashboard/users')).not.toContain('/dashboard/users/invite');

@@ -111,11 +111,10 @@ describe('attacks', () => {
     );
   });
 
-  test('that are cited are in the catalogue', () => {
+  test('that are cited are in the catalogue', () =>
     expect(missing(cited('[Aa]ttacks?', String.raw`\d+\.\d+`), new Set(entries.keys())), 'Write the attack into docs/security.md.').toEqual(
       [],
-    );
-  });
+    ));
 
   test('each are held by a test whose title names them, or say why there is none', () => {
     const held = new Set(cited('attacks?', String.raw`\d+\.\d+`, tests).map(({ number }) => number));

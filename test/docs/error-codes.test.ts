@@ -7,9 +7,8 @@ import { apiErrorCodes } from '../../src/lib/error-codes.js';
 const names = (await readdir('src', { recursive: true })).filter((name) => /^(domain|lib|management|http|platform)\b.*\.ts$/.test(name));
 const sources = (await Promise.all(names.map((name) => readFile(join('src', name), 'utf8')))).join('\n');
 
-test('every code is one that somebody uses', () => {
-  expect(Object.keys(apiErrorCodes).filter((code) => !new RegExp(`['.]${code}\\b`).test(sources))).toEqual([]);
-});
+test('every code is one that somebody uses', () =>
+  expect(Object.keys(apiErrorCodes).filter((code) => !new RegExp(`['.]${code}\\b`).test(sources))).toEqual([]));
 
 test('where status and code stand side by side, the list has the status', () => {
   const written = [...sources.matchAll(/(?:refuse|problem)\(\s*(\d{3}),\s*'(\w+)'|status: (\d{3}),\s*code: '(\w+)'/g)];

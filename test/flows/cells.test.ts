@@ -58,8 +58,7 @@ describe('a host of none of the cell’s environments', () => {
       const page = await ask(inCell, stranger, path, { accept: 'text/html', 'accept-language': 'de' });
       expect([path, page.status, page.text.includes('Diese Adresse wird anderswo bedient.')]).toEqual([path, 421, true]);
     }
-    const sub = await ask(inCell, `other.${new URL(inCell.url).host}`, discovery);
-    expect(sub.status).toBe(421);
+    expect((await ask(inCell, `other.${new URL(inCell.url).host}`, discovery)).status).toBe(421);
   });
 
   test('leaves health, readiness and metrics alone, and each environment at its own hosts', async () => {
@@ -69,9 +68,8 @@ describe('a host of none of the cell’s environments', () => {
     expect(JSON.parse((await ask(inCell, hostOf(acme), discovery)).text).issuer).toBe(acme.environment.base_url);
   });
 
-  test('is the default environment’s where there are no cells', async () => {
-    expect(JSON.parse((await ask(alone, stranger, discovery)).text).issuer).toBe(alone.url);
-  });
+  test('is the default environment’s where there are no cells', async () =>
+    expect(JSON.parse((await ask(alone, stranger, discovery)).text).issuer).toBe(alone.url));
 });
 
 describe('an environment that is held', () => {

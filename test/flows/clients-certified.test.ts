@@ -160,8 +160,7 @@ test('oauth4webapi: code with PKCE, userinfo, refresh, revocation, logout', asyn
   const parameters = oauth.validateAuthResponse(as, client, await agent.follow(address), state);
   const response = await oauth.authorizationCodeGrantRequest(as, client, authentication, parameters, redirect_uri, verifier, insecure);
   const tokens = await oauth.processAuthorizationCodeResponse(as, client, response, { expectedNonce: nonce, requireIdToken: true });
-  const claims = oauth.getValidatedIdTokenClaims(tokens);
-  expect(claims?.sub).toBe(user.id);
+  expect(oauth.getValidatedIdTokenClaims(tokens)?.sub).toBe(user.id);
   const userinfo = await oauth.userInfoRequest(as, client, tokens.access_token, insecure);
   expect(await oauth.processUserInfoResponse(as, client, user.id, userinfo)).toMatchObject({ email: user.email });
   const refresh = await oauth.refreshTokenGrantRequest(as, client, authentication, tokens.refresh_token ?? '', insecure);

@@ -137,8 +137,7 @@ async function storyOf(keeping: Keeping, note: string): Promise<string> {
 test('by registration: it registers itself, a person sees that nobody vouches for it, and it calls tools and refreshes (RFC 7591)', async () => {
   await setEnvironmentOf(api, { client_registration_policy: 'open' });
   const keeping = new Keeping();
-  const html = await storyOf(keeping, 'milk');
-  expect(html).toContain('Not verified');
+  expect(await storyOf(keeping, 'milk')).toContain('Not verified');
   expect(keeping.client).toMatchObject({ client_id: expect.any(String) as string, client_name: 'Desk' });
 });
 

@@ -256,6 +256,5 @@ test('a server that is no standby of this primary is never trusted', async () =>
   await itself.close();
 });
 
-test('a change belongs to its transaction, whose scope knows no replica', async () => {
-  await transaction(ctx, async (tx) => expect(tx.scope.replica).toBeUndefined());
-});
+test('a change belongs to its transaction, whose scope knows no replica', async () =>
+  transaction(ctx, async (tx) => expect(tx.scope.replica).toBeUndefined()));

@@ -8,9 +8,7 @@ import { startTestService } from '../support/service.js';
 const agent = new Agent({ connections: 300 });
 
 const service = sharedService(() => startTestService({ DATABASE_POOL_MAX: '5' }));
-afterAll(async () => {
-  await agent.destroy();
-});
+afterAll(async () => agent.destroy());
 
 test('a flood of readiness checks shares a look at the database, and none of them is told that there is no connection (attack 18.350)', async () => {
   const { knex } = service.deps.db;

@@ -35,9 +35,7 @@ beforeAll(async () => {
     res.write('the first half, ');
     setTimeout(() => res.end('the second half'), 2 * limitMs);
   });
-  app.post('/body', (req, res) => {
-    req.resume().on('end', () => res.end('all of it'));
-  });
+  app.post('/body', (req, res) => req.resume().on('end', () => res.end('all of it')));
   app.use((error: unknown, _req: Request, res: Response, next: NextFunction) => {
     thrown.push(error);
     if (res.headersSent) return next(error);
@@ -73,9 +71,8 @@ test('a request that waits for something when its time is up is refused with 503
   expect((await fetch(`${origin}/quick`)).status).toBe(200);
 });
 
-test('an answer that has begun is not broken off', async () => {
-  expect(await (await fetch(`${origin}/begun`)).text()).toBe('the first half, the second half');
-});
+test('an answer that has begun is not broken off', async () =>
+  expect(await (await fetch(`${origin}/begun`)).text()).toBe('the first half, the second half'));
 
 test('when the caller hangs up, nothing is left at once', async () => {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -96,9 +93,8 @@ async function answerTo(beginning: string): Promise<string> {
   return chunk.toString('latin1').split('\r\n', 1)[0] ?? '';
 }
 
-test('the time that a sender takes for the body counts', async () => {
-  expect(await answerTo('POST /body HTTP/1.1\r\nHost: here\r\nContent-Length: 10\r\n\r\nhalf')).toMatch(/ 503 /);
-});
+test('the time that a sender takes for the body counts', async () =>
+  expect(await answerTo('POST /body HTTP/1.1\r\nHost: here\r\nContent-Length: 10\r\n\r\nhalf')).toMatch(/ 503 /));
 
 test('a sender that takes too long for the head is told so within ten seconds, 408 (RFC 9110 15.5.9)', async () => {
   const began = performance.now();

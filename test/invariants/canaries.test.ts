@@ -166,8 +166,7 @@ async function administer(): Promise<{ client: TestClient; webhook: Created; con
 
 async function signInThrough(connection: Created): Promise<void> {
   const browser = new Browser(service.url);
-  const response = await loginThrough(browser, connection);
-  expect(response.status).toBe(303);
+  expect((await loginThrough(browser, connection)).status).toBe(303);
   keep('session cookie of the provider', browser.cookies.get('idp_session'));
   keep('cookie of the flow', browser.cookies.get('idp_sso'));
   for (const request of upstream.requests) {
@@ -267,8 +266,7 @@ describe('secrets stay where they belong', () => {
   });
 
   test('no webhook payload holds a secret, token.issued neither (attack 16.202)', () => {
-    const leaks = receiver.posts.flatMap((post) => canaries.foundIn(post.body + JSON.stringify(post.rawHeaders)));
-    expect(leaks).toEqual([]);
+    expect(receiver.posts.flatMap((post) => canaries.foundIn(post.body + JSON.stringify(post.rawHeaders)))).toEqual([]);
     const types = new Set(receiver.posts.map((post) => (JSON.parse(post.body) as { event: string }).event));
     for (const type of [
       'token.issued',
@@ -283,8 +281,7 @@ describe('secrets stay where they belong', () => {
 
   test('no row of any table holds a secret in clear (attack 21.228)', async () => {
     const rows = await dumpOf(service.deps.db.knex);
-    const leaks = rows.flatMap(({ table, text }) => canaries.foundIn(text).map((name) => `${table}: ${name}`));
-    expect(leaks).toEqual([]);
+    expect(rows.flatMap(({ table, text }) => canaries.foundIn(text).map((name) => `${table}: ${name}`))).toEqual([]);
   });
 
   test('passwords are argon2id of the agreed cost; private keys are not in clear (attack 21.228)', async () => {

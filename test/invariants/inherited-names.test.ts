@@ -43,14 +43,13 @@ beforeAll(async () => {
 type Answer = { status: number; text: string };
 
 /** What of an answer may depend on the name: nothing but the name itself, ids, times and tokens. */
-function sameFor(name: string, { status, text }: Answer): string {
-  return `${status} ${text
+const sameFor = (name: string, { status, text }: Answer): string =>
+  `${status} ${text
     .replaceAll(name, 'NAME')
     .replaceAll(encodeURIComponent(name), 'NAME')
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'ID')
     .replaceAll(/[\w-]{40,}/g, 'TOKEN')
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')}`;
-}
 
 async function expectSame(ask: (name: string) => Promise<Answer>, names: readonly string[] = inherited): Promise<void> {
   const expected = sameFor(nobody, await ask(nobody));
@@ -89,9 +88,7 @@ describe('the Management API', () => {
     ['a related resource', (name) => `/users/${user.id}/${name}`],
     ['a relationship', (name) => `/users/${user.id}/relationships/${name}`],
     ['an event type', (name) => `/event_types/${name}`],
-  ])('GET by %s', async (_what, path) => {
-    await expectSame((name) => managed('GET', path(name)));
-  });
+  ])('GET by %s', async (_what, path) => expectSame((name) => managed('GET', path(name))));
 
   test('actions (attack 18.275)', async () => {
     for (const method of ['PATCH', 'POST']) await expectSame((name) => managed(method, `/users/${user.id}/${name}`));
@@ -201,13 +198,10 @@ describe('pages', () => {
     ['a connection', (name) => `/auth/sso/${name}`],
     ['an asset', (name) => `/assets/${name}.css`],
     ['a guide', (name) => `/docs/${name}`],
-  ])('%s', async (_what, path) => {
-    await expectSame(async (name) => shown(await browser.get(path(name))));
-  });
+  ])('%s', async (_what, path) => expectSame(async (name) => shown(await browser.get(path(name)))));
 
-  test('the notice of the sign-in page', async () => {
-    await expectSame(async (name) => shown(await new Browser(service.url).get(`/login?notice=${name}`)));
-  });
+  test('the notice of the sign-in page', async () =>
+    expectSame(async (name) => shown(await new Browser(service.url).get(`/login?notice=${name}`))));
 
   test('members of forms and JSON bodies', async () => {
     for (const path of ['/login', '/register', '/register/verify', '/register/complete', '/password/forgot', '/password/reset']) {

@@ -130,11 +130,10 @@ describe('the vocabulary', () => {
     expect(Object.keys(securityEvents).filter((name) => !recorded.includes(name))).toEqual([]);
   });
 
-  test('names are `noun.what_happened`', () => {
+  test('names are `noun.what_happened`', () =>
     expect(
       [...Object.keys(securityEvents), ...Object.keys(logEvents)].filter((name) => !/^[a-z]+(?:_[a-z]+)*\.[a-z]+(?:_[a-z]+)*$/.test(name)),
-    ).toEqual([]);
-  });
+    ).toEqual([]));
 });
 
 describe('a flood', () => {

@@ -14,9 +14,7 @@ beforeAll(async () => {
   app = await observeApp(service.deps);
   origin = app.origin;
 });
-afterAll(async () => {
-  await app?.close();
-});
+afterAll(async () => app?.close());
 
 /** Tables that only factors have. */
 const ofFactors = /\b(authenticators|recovery_codes|second_step_tries|sign_ins|devices|spent_challenges)\b/;
@@ -32,13 +30,11 @@ async function statementsOf(run: () => Promise<Response>, status: number): Promi
   }
 }
 
-test('GET /login asks the database for nothing that isn’t remembered, passkeys or not', async () => {
-  expect(await statementsOf(() => new Browser(origin).get('/login'), 200)).toEqual([]);
-});
+test('GET /login asks the database for nothing that isn’t remembered, passkeys or not', async () =>
+  expect(await statementsOf(() => new Browser(origin).get('/login'), 200)).toEqual([]));
 
-test('options for a passkey cost nothing: a challenge needs no row', async () => {
-  expect(await statementsOf(() => new Browser(origin).postJson('/login/passkey/options', {}), 200)).toEqual([]);
-});
+test('options for a passkey cost nothing: a challenge needs no row', async () =>
+  expect(await statementsOf(() => new Browser(origin).postJson('/login/passkey/options', {}), 200)).toEqual([]));
 
 test('POST /login of somebody without factors touches no table of factors', async () => {
   const { email } = await addUser(await service.context());

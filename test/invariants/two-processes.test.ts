@@ -15,14 +15,11 @@ import { contextOf, shared, sharedService } from '../support/shared-service.js';
 const service = sharedService();
 const ctx = contextOf(service);
 const replica = shared(() => startReplica(service.databaseUrl, service.secretKey, { BASE_URL: service.url }));
-afterAll(async () => {
-  await replica?.end('SIGTERM');
-});
+afterAll(async () => replica?.end('SIGTERM'));
 
 /** The processes that another one started. */
-function workersOf(pid: number): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
-}
+const workersOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
 
 const withinMs = 1000;
 
@@ -99,9 +96,7 @@ const withdrawals: Record<string, () => Promise<void>> = {
 };
 
 describe('with notifications', () => {
-  test.each(Object.keys(withdrawals))('%s', async (name) => {
-    await withdrawals[name]?.();
-  });
+  test.each(Object.keys(withdrawals))('%s', async (name) => withdrawals[name]?.());
 });
 
 describe('with every notification lost', () => {
@@ -114,9 +109,7 @@ describe('with every notification lost', () => {
     expect(silent).not.toContain('pg_notify');
     await ctx.scope.knex.raw(silent);
   });
-  test.each(Object.keys(withdrawals))('%s', async (name) => {
-    await withdrawals[name]?.();
-  });
+  test.each(Object.keys(withdrawals))('%s', async (name) => withdrawals[name]?.());
 });
 
 test('two processes count one limit', async () => {

@@ -15,13 +15,11 @@ test.each([
   expect(parseBasicCredentials(header(text))).toEqual({ client_id, client_secret });
 });
 
-test('a secret that is not valid form encoding is taken as it is', () => {
-  expect(parseBasicCredentials(header('ops:100%+x'))).toEqual({ client_id: 'ops', client_secret: '100%+x' });
-});
+test('a secret that is not valid form encoding is taken as it is', () =>
+  expect(parseBasicCredentials(header('ops:100%+x'))).toEqual({ client_id: 'ops', client_secret: '100%+x' }));
 
-test('the scheme is read in any case and may be followed by several spaces (RFC 9110 11.1, 11.4)', () => {
-  expect(parseBasicCredentials(header('a:b').replace('Basic ', 'bASIC   '))).toEqual({ client_id: 'a', client_secret: 'b' });
-});
+test('the scheme is read in any case and may be followed by several spaces (RFC 9110 11.1, 11.4)', () =>
+  expect(parseBasicCredentials(header('a:b').replace('Basic ', 'bASIC   '))).toEqual({ client_id: 'a', client_secret: 'b' }));
 
 test.each([
   ['another scheme', 'Bearer YTpi'],
@@ -31,6 +29,4 @@ test.each([
   ['two values', 'Basic YTpi YTpi'],
   ['too much padding', 'Basic YTpi==='],
   ['nothing', ''],
-])('%s is no Basic header', (_case, text) => {
-  expect(parseBasicCredentials(text)).toBeNull();
-});
+])('%s is no Basic header', (_case, text) => expect(parseBasicCredentials(text)).toBeNull());

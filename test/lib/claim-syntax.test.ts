@@ -19,15 +19,11 @@ describe('web addresses', () => {
     'https://:pw@example.com',
     'java\nscript:https://example.com',
     `https://example.com/${'x'.repeat(2048)}`,
-  ])('%j can not', (text) => {
-    expect(isWebAddress(text)).toBe(false);
-  });
+  ])('%j can not', (text) => expect(isWebAddress(text)).toBe(false));
 });
 
 describe('birthdates (OIDC Core 5.1)', () => {
-  test.each(['1815-12-10', '2000-02-29', '0000-02-29', '0000-12-31', '1815'])('%s is one', (text) => {
-    expect(isBirthdate(text)).toBe(true);
-  });
+  test.each(['1815-12-10', '2000-02-29', '0000-02-29', '0000-12-31', '1815'])('%s is one', (text) => expect(isBirthdate(text)).toBe(true));
 
   test.each([
     '1900-02-29',
@@ -41,9 +37,7 @@ describe('birthdates (OIDC Core 5.1)', () => {
     '1815-12',
     '1815-12-10Z',
     '',
-  ])('%j is none', (text) => {
-    expect(isBirthdate(text)).toBe(false);
-  });
+  ])('%j is none', (text) => expect(isBirthdate(text)).toBe(false));
 });
 
 describe('time zones (OIDC Core 5.1)', () => {
@@ -57,9 +51,7 @@ describe('time zones (OIDC Core 5.1)', () => {
 });
 
 describe('locales (BCP 47)', () => {
-  test.each(['en', 'en-US', 'en_US', 'zh-Hant-TW', 'sr-Latn'])('%s is one', (text) => {
-    expect(isLocale(text)).toBe(true);
-  });
+  test.each(['en', 'en-US', 'en_US', 'zh-Hant-TW', 'sr-Latn'])('%s is one', (text) => expect(isLocale(text)).toBe(true));
 
   test.each(['', 'e', 'en-', 'en US', 'english-language-of-the-north', `en-${'x-abcdefgh-'.repeat(8)}a`])('%j is none', (text) => {
     expect(isLocale(text)).toBe(false);
@@ -73,14 +65,9 @@ describe('phone numbers (E.164)', () => {
     ['+16045551234', '+16045551234'],
     ['+12345', '+12345'],
     ['+123456789012345', '+123456789012345'],
-  ])('%j becomes %s', (text, number) => {
-    expect(normalizePhoneNumber(text)).toBe(number);
-  });
+  ])('%j becomes %s', (text, number) => expect(normalizePhoneNumber(text)).toBe(number));
 
-  test.each(['6045551234', '+0 604 555 1234', '+1234', '+1234567890123456', '+1 604 555 CALL', '++16045551234', ''])(
-    '%j is none',
-    (text) => {
-      expect(normalizePhoneNumber(text)).toBeNull();
-    },
+  test.each(['6045551234', '+0 604 555 1234', '+1234', '+1234567890123456', '+1 604 555 CALL', '++16045551234', ''])('%j is none', (text) =>
+    expect(normalizePhoneNumber(text)).toBeNull(),
   );
 });

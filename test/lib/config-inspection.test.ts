@@ -12,11 +12,9 @@ test.each([
   ['SECRETKEY', 'SECRET_KEY'],
   ['TRUSTPROXY', 'TRUST_PROXY'],
   ['RATELIMITS', 'RATE_LIMITS'],
-])('%s is called nearly like %s', (name, meant) => {
-  expect(namesOf({ [name]: 'x' })).toEqual([`${name} ${meant}`]);
-});
+])('%s is called nearly like %s', (name, meant) => expect(namesOf({ [name]: 'x' })).toEqual([`${name} ${meant}`]));
 
-test('what other programs read is no mistake', () => {
+test('what other programs read is no mistake', () =>
   expect(
     namesOf({
       HOME: 'x',
@@ -30,8 +28,7 @@ test('what other programs read is no mistake', () => {
       DATABASE_HOST: 'x',
       constructor: 'x',
     }),
-  ).toEqual([]);
-});
+  ).toEqual([]));
 
 test('the variables of hundreds of services beside do not hold the event loop of whoever asks the doctor (attack 18.1081)', async () => {
   const beside = Array.from({ length: 300 }, (_, index): [string, string] => [`ORDERS_${index}_SERVICE_HOST`, '10.0.0.1']);

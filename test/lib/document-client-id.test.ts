@@ -42,9 +42,7 @@ describe('a client_id that is the address of a document', () => {
     ['http://127.0.0.1/a', 'must use https'],
     ['https://login.example/a', 'is an address of this service'],
     [`https://client.example/${'a'.repeat(500)}`, 'is longer than 512 characters'],
-  ])('%s: %s (attack 30.623)', (id, problem) => {
-    expect(documentIdProblem(id, strict)).toBe(problem);
-  });
+  ])('%s: %s (attack 30.623)', (id, problem) => expect(documentIdProblem(id, strict)).toBe(problem));
 
   test('may be http on this machine, where that is allowed', () => {
     const open = { ...strict, allowLoopback: true };
@@ -67,8 +65,6 @@ describe('a list of hosts', () => {
   });
   test.each(['www.client.example', 'tools.example', 'eviltools.example', 'client.example.evil.example', '.tools.example', ''])(
     '%j is not',
-    (host) => {
-      expect(isListedHost(listed, host)).toBe(false);
-    },
+    (host) => expect(isListedHost(listed, host)).toBe(false),
   );
 });

@@ -15,9 +15,7 @@ describe('email addresses', () => {
     ['me@\uff45xample.com', 'me@example.com', 'me@example.com'],
     ['root@localhost', 'root@localhost', 'root@localhost'],
     [`${'a'.repeat(64)}@example.com`, `${'a'.repeat(64)}@example.com`, `${'a'.repeat(64)}@example.com`],
-  ])('%j is %s with the key %s', (text, email, email_key) => {
-    expect(normalizeEmail(text)).toEqual({ email, email_key });
-  });
+  ])('%j is %s with the key %s', (text, email, email_key) => expect(normalizeEmail(text)).toEqual({ email, email_key }));
 
   test.each([
     [''],
@@ -69,7 +67,5 @@ describe('email addresses', () => {
     [`a@${'b.'.repeat(130)}example`],
     ['x'.repeat(400)],
     [`${'x'.repeat(390)}@example.com`],
-  ])('%j is refused (attack 11.129)', (text) => {
-    expect(normalizeEmail(text)).toBeNull();
-  });
+  ])('%j is refused (attack 11.129)', (text) => expect(normalizeEmail(text)).toBeNull());
 });

@@ -79,9 +79,8 @@ describe.each(languageTags)('%s', (tag) => {
     expect(pairs.filter(([named, visible]) => !lower(named).includes(lower(visible))).map(([named]) => named)).toEqual([]);
   });
 
-  test('is plain text: no markup, no entity, no control character', () => {
-    expect(keys.filter((key) => /[<>]|&\w+;|\p{Cc}/u.test(catalogue[key]))).toEqual([]);
-  });
+  test('is plain text: no markup, no entity, no control character', () =>
+    expect(keys.filter((key) => /[<>]|&\w+;|\p{Cc}/u.test(catalogue[key]))).toEqual([]));
 });
 
 type File = { readonly path: string; readonly text: string };
@@ -158,14 +157,13 @@ describe('lookup (RFC 4647 3.4)', () => {
 });
 
 describe('a text', () => {
-  test('counts in the language', () => {
+  test('counts in the language', () =>
     expect([1, 2, 5, 22].map((count) => format('uk', 'refusal.attempts_left', { count }))).toEqual([
       'Залишилася 1 спроба.',
       'Залишилося 2 спроби.',
       'Залишилося 5 спроб.',
       'Залишилося 22 спроби.',
-    ]);
-  });
+    ]));
 
   test('says a wait in minutes from a minute and a half on', () => {
     const said = (seconds: number) => {

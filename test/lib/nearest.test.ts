@@ -13,13 +13,9 @@ test.each([
   ['something else', null],
   ['', null],
   ['x'.repeat(10_000), null],
-])('%j: %j', (written, meant) => {
-  expect(nearestName(written, names)).toBe(meant);
-});
+])('%j: %j', (written, meant) => expect(nearestName(written, names)).toBe(meant));
 
-test('nothing is near where there is nothing', () => {
-  expect(nearestName('name', [])).toBeNull();
-});
+test('nothing is near where there is nothing', () => expect(nearestName('name', [])).toBeNull());
 
 test('a distance beyond what is asked for is as good as none, and any other is the same as without a limit', () => {
   let seed = 7;

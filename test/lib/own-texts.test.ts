@@ -41,9 +41,8 @@ describe('a text', () => {
     expect(problem(key, text)).toBe(code);
   });
 
-  test('with a placeholder that is nearly right is told the right one', () => {
-    expect(textProblem('login.title_for', 'en', 'Sign in to {cliant}')?.detail).toContain('did you mean {client}?');
-  });
+  test('with a placeholder that is nearly right is told the right one', () =>
+    expect(textProblem('login.title_for', 'en', 'Sign in to {cliant}')?.detail).toContain('did you mean {client}?'));
 
   test.each([
     ['\u2800', 'invalid_text'],

@@ -5,9 +5,7 @@ import { codeChallengeOf, isCodeChallenge, isCodeVerifier } from '../../src/lib/
 const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
 const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 
-test('the challenge of RFC 7636 appendix B', () => {
-  expect(codeChallengeOf(verifier)).toBe(challenge);
-});
+test('the challenge of RFC 7636 appendix B', () => expect(codeChallengeOf(verifier)).toBe(challenge));
 
 test('any other verifier has another challenge', () => {
   for (const text of [`${verifier.slice(0, -1)}l`, `${verifier}a`, challenge, '']) expect(codeChallengeOf(text)).not.toBe(challenge);
@@ -21,9 +19,7 @@ test.each([
   ['x'.repeat(129), false],
   [`${'x'.repeat(43)}+`, false],
   [`${'x'.repeat(43)}\n`, false],
-])('%j as a verifier: %s (RFC 7636 4.1)', (text, expected) => {
-  expect(isCodeVerifier(text)).toBe(expected);
-});
+])('%j as a verifier: %s (RFC 7636 4.1)', (text, expected) => expect(isCodeVerifier(text)).toBe(expected));
 
 test.each([
   [challenge, true],
@@ -33,6 +29,4 @@ test.each([
   [`${challenge}a`, false],
   [`${challenge}\n`, false],
   ['', false],
-])('%j as a challenge: %s (RFC 7636 4.2)', (text, expected) => {
-  expect(isCodeChallenge(text)).toBe(expected);
-});
+])('%j as a challenge: %s (RFC 7636 4.2)', (text, expected) => expect(isCodeChallenge(text)).toBe(expected));

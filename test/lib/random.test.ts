@@ -50,6 +50,4 @@ test.each([
   ['017f22e2-79b0-7cc3-98c4-dc0c0c07398f\n', false],
   ['017f22e2-79b0-7cc3-98c4-dc0c0c07398g', false],
   ['', false],
-])('%j could be an id of ours: %s', (text, expected) => {
-  expect(isUuid(text)).toBe(expected);
-});
+])('%j could be an id of ours: %s', (text, expected) => expect(isUuid(text)).toBe(expected));

@@ -26,6 +26,4 @@ test.each([
   'msauth.com.example.app://auth',
   'edgeapp://cb',
   'acme-notes:/cb',
-])('%s is an application', (uri) => {
-  expect(redirectUriProblem(uri)).toBeNull();
-});
+])('%s is an application', (uri) => expect(redirectUriProblem(uri)).toBeNull());

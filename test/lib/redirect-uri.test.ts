@@ -13,9 +13,7 @@ describe('a redirect URI can be registered', () => {
     'http://[::1]:51004/cb',
     'com.example.app:/oauth2redirect',
     'com.example.app://callback',
-  ])('%s', (uri) => {
-    expect(redirectUriProblem(uri)).toBeNull();
-  });
+  ])('%s', (uri) => expect(redirectUriProblem(uri)).toBeNull());
 });
 
 describe('a redirect URI is refused (RFC 6749 3.1.2, RFC 9700 2.6, RFC 8252 7)', () => {
@@ -51,9 +49,7 @@ describe('a redirect URI is refused (RFC 6749 3.1.2, RFC 9700 2.6, RFC 8252 7)',
     ['https://app.example/cb?a=1&state=2', 'parameter of the answer'],
     ['https://app.example/cb?%63ode=1', 'parameter of the answer'],
     [`https://app.example/${'x'.repeat(2048)}`, 'longer than 2048'],
-  ])('%j: %s', (uri, problem) => {
-    expect(redirectUriProblem(uri)).toContain(problem);
-  });
+  ])('%j: %s', (uri, problem) => expect(redirectUriProblem(uri)).toContain(problem));
 });
 
 describe('a requested redirect URI', () => {
@@ -96,9 +92,7 @@ describe('a requested redirect URI', () => {
     'http://[::1]:99999/cb?a=1',
     'http://127.0.0.1:/cb',
     'https://127.0.0.1:51004/cb',
-  ])('%s is none for a native client either', (uri) => {
-    expect(matchesRedirectUri(registered, uri, true)).toBe(false);
-  });
+  ])('%s is none for a native client either', (uri) => expect(matchesRedirectUri(registered, uri, true)).toBe(false));
 
   test('the port of localhost is free as well, of that name alone', () => {
     const byName = ['http://localhost:3001/cb'];

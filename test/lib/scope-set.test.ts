@@ -9,9 +9,7 @@ test.each([
   ['', []],
   ['   ', []],
   ['https://api.example/read !#[]~', ['https://api.example/read', '!#[]~']],
-])('%j is the scopes %j, each once, in their order', (text, scopes) => {
-  expect(parseScope(text)).toEqual(scopes);
-});
+])('%j is the scopes %j, each once, in their order', (text, scopes) => expect(parseScope(text)).toEqual(scopes));
 
 test.each(['a  b', 'a\tb', 'a\nb', 'a"b', 'a\\b', 'caf\u00e9', 'a\0b', 'a\u00a0b'])('%j is no scope (RFC 6749 3.3)', (text) => {
   expect(parseScope(text)).toBeNull();

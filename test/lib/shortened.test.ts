@@ -7,6 +7,4 @@ test.each([
   ['abcdef', 'abcd…'],
   ['abc😀😀', 'abc…'],
   ['😀😀😀', '😀😀…'],
-])('%s is %s where five characters are the most', (text, short) => {
-  expect(shortened(text, 5)).toBe(short);
-});
+])('%s is %s where five characters are the most', (text, short) => expect(shortened(text, 5)).toBe(short));

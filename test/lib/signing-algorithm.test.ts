@@ -27,6 +27,5 @@ test('a key of RSA signs with RS256 and PS256, and neither is taken for the othe
   expect(isSignatureOf('PS256', publicKey, 'text', await signatureOf('RS256', privateKey, 'text'))).toBe(false);
 });
 
-test('at_hash is made with the hash of the signature (OIDC Core 3.1.3.6)', () => {
-  expect(signingAlgorithms.map(tokenHashOf)).toEqual(['sha256', 'sha256', 'sha256', 'sha512']);
-});
+test('at_hash is made with the hash of the signature (OIDC Core 3.1.3.6)', () =>
+  expect(signingAlgorithms.map(tokenHashOf)).toEqual(['sha256', 'sha256', 'sha256', 'sha512']));

@@ -71,6 +71,4 @@ test('a template is read once; without the cache on every call', async () => {
   expect([cached.render('changing', {}), designing.render('changing', {})]).toEqual(['one', 'two']);
 });
 
-test('a view that is not there is an error', () => {
-  expect(() => createTemplates({ viewsDir }).render('nowhere', {})).toThrow(/ENOENT/);
-});
+test('a view that is not there is an error', () => expect(() => createTemplates({ viewsDir }).render('nowhere', {})).toThrow(/ENOENT/));

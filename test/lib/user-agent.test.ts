@@ -13,9 +13,7 @@ test.each([
   ],
   ['curl/8.5.0', 'curl'],
   ['my-app', 'my-app'],
-])('%s is %s', (header, words) => {
-  expect(deviceWords(header)).toBe(words);
-});
+])('%s is %s', (header, words) => expect(deviceWords(header)).toBe(words));
 
 test.each([null, '', '<script>alert(1)</script>', '"; drop table users', '1234'])('%j says nothing', (header) => {
   expect(deviceWords(header)).toBeNull();

@@ -23,10 +23,6 @@ test.each([
   ['WDJB-MJHA', null],
   ['WDJB_MJHT', null],
   ['', null],
-])('what is typed, %j, is read as %j', (typed, code) => {
-  expect(readUserCode(typed)).toBe(code);
-});
+])('what is typed, %j, is read as %j', (typed, code) => expect(readUserCode(typed)).toBe(code));
 
-test('a code is shown in two halves', () => {
-  expect(showUserCode('WDJBMJHT')).toBe('WDJB-MJHT');
-});
+test('a code is shown in two halves', () => expect(showUserCode('WDJBMJHT')).toBe('WDJB-MJHT'));

@@ -49,8 +49,7 @@ test('one that waits can be cancelled, once; nothing else can be done', async ()
   const path = `/approvals/${one?.id}`;
   for (const method of ['post', 'patch', 'delete'] as const)
     expect((await api[method](method === 'post' ? '/approvals' : path, {} as never)).status).toBe(405);
-  const cancelled = await api.patch(`${path}/cancel`);
-  expect(cancelled.body['data'].attributes).toMatchObject({ status: 'expired' });
+  expect((await api.patch(`${path}/cancel`)).body['data'].attributes).toMatchObject({ status: 'expired' });
   expect((await pollApproval(service.url, agent, auth_req_id)).body.error).toBe('expired_token');
   expect((await api.patch(`${path}/cancel`)).status).toBe(409);
 });

@@ -104,8 +104,7 @@ test('the pages offer what the client was given, and all when it was given none'
   expect([html.includes(first.id), html.includes(second.id)]).toEqual([true, false]);
   const register = await (await browser.get(`/register?${new URLSearchParams({ return_to })}`)).text();
   expect([register.includes(first.id), register.includes(second.id)]).toEqual([true, false]);
-  const elsewhere = await (await new Browser(service.url).get('/login')).text();
-  expect(elsewhere).toContain(second.id);
+  expect(await (await new Browser(service.url).get('/login')).text()).toContain(second.id);
 });
 
 test('a connection that the client does not offer is not there for who signs in for it, nor is it found by the address', async () => {
@@ -147,6 +146,5 @@ test('a connection that is deleted or disabled leaves the list; table functions 
   expect((await api.delete(`/clients/${client.id}`)).status).toBe(204);
 });
 
-test('every exchange of this file is as the OpenAPI document says', async () => {
-  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
-});
+test('every exchange of this file is as the OpenAPI document says', async () =>
+  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]));

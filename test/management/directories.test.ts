@@ -12,9 +12,8 @@ const ofOrganization = (id: string) => ({ organization: link('organization', id)
 const create = (organization_id: string, attributes: Document = {}) =>
   api.post('/directories', { data: { type: 'directory', attributes, relationships: ofOrganization(organization_id) } });
 
-async function addGroup(directory: TestDirectory, displayName: string): Promise<string> {
-  return ((await directory.send('POST', '/Groups', { displayName, externalId: `id of ${displayName}` })).body as { id: string }).id;
-}
+const addGroup = async (directory: TestDirectory, displayName: string): Promise<string> =>
+  ((await directory.send('POST', '/Groups', { displayName, externalId: `id of ${displayName}` })).body as { id: string }).id;
 
 describe('a directory', () => {
   test('is made for an organization; its token is shown once, and works (specification 16.6.1)', async () => {

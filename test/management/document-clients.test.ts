@@ -89,9 +89,8 @@ describe('client_id_metadata_uri', () => {
     expect(await service.deps.db.knex('clients').where({ id: client.id })).toEqual([]);
   });
 
-  test('or a name is needed', async () => {
-    expect(errorsOf(await add({ redirect_uris: ['https://app.example/cb'] }))).toEqual([422, 'required', '/data/attributes']);
-  });
+  test('or a name is needed', async () =>
+    expect(errorsOf(await add({ redirect_uris: ['https://app.example/cb'] }))).toEqual([422, 'required', '/data/attributes']));
 });
 
 describe('a client of a document', () => {

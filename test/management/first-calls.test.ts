@@ -175,6 +175,5 @@ test('deep, wide and huge documents and queries are refused at once (attacks 18.
   expect((await api.get('/users?filter[email]=,,,,')).status).toBe(400);
 });
 
-test('every exchange of this file is as the OpenAPI document says', async () => {
-  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
-});
+test('every exchange of this file is as the OpenAPI document says', async () =>
+  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]));

@@ -33,15 +33,14 @@ const unlinked = (id: string) => api.get(`/audit_logs?filter[target]=${id}`);
 const one = (answer: { body: Document }) => answer.body['data'] as Document;
 const codesOf = (answer: { body: Document }) => (answer.body['errors'] as Document[]).map((error) => error['code']);
 
-async function addIdentity(user: UserRow, at = connection): Promise<IdentityRow> {
-  return linkIdentity(ctx, user.id, {
+const addIdentity = async (user: UserRow, at = connection): Promise<IdentityRow> =>
+  linkIdentity(ctx, user.id, {
     generation: 1,
     connection_id: at.id,
     subject: `sub of ${user.id}`,
     email: 'ada@corp.example',
     claims: { secret: 'claim' },
   });
-}
 
 test('identities of a user: related, linked, included, filtered; nothing of the claims', async () => {
   const user = await addUser(ctx);
@@ -175,6 +174,5 @@ test('a second environment sees and ends none of them', async () => {
     expect([list, (await other.get(list)).body['data']]).toEqual([list, []]);
 });
 
-test('every exchange of this file is as the OpenAPI document says', async () => {
-  expect((await publishedDocument(service.url)).problemsOf([...api.exchanges, ...reader.exchanges])).toEqual([]);
-});
+test('every exchange of this file is as the OpenAPI document says', async () =>
+  expect((await publishedDocument(service.url)).problemsOf([...api.exchanges, ...reader.exchanges])).toEqual([]));

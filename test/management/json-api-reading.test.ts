@@ -43,9 +43,8 @@ test('a Content-Type parameter other than ext and profile is 415, charset too (J
   }
 });
 
-test('an unsupported extension in Content-Type is 415 (JSON:API rule 1.3)', async () => {
-  expect((await create({ 'content-type': `${jsonApi}; ext="https://jsonapi.org/ext/atomic"` })).status).toBe(415);
-});
+test('an unsupported extension in Content-Type is 415 (JSON:API rule 1.3)', async () =>
+  expect((await create({ 'content-type': `${jsonApi}; ext="https://jsonapi.org/ext/atomic"` })).status).toBe(415));
 
 test('unknown profiles are ignored (JSON:API rule 1.4)', async () => {
   expect((await create({ 'content-type': `${jsonApi}; profile="https://x.example/p https://y.example/q"` })).status).toBe(201);
@@ -68,9 +67,8 @@ test('an Accept that only has parametrized JSON:API is 406; weights, wildcards a
   for (const [accept, status] of cases) expect([accept, (await api.get('/users', { accept })).status]).toEqual([accept, status]);
 });
 
-test('every answer has Vary: Accept (JSON:API rule 1.10)', async () => {
-  expect((await api.get('/users')).headers.get('vary')).toContain('Accept');
-});
+test('every answer has Vary: Accept (JSON:API rule 1.10)', async () =>
+  expect((await api.get('/users')).headers.get('vary')).toContain('Accept'));
 
 test('another media type, or none, is 415 with a body, and no matter without (JSON:API rule 1.11)', async () => {
   expect((await create({ 'content-type': 'application/json' })).status).toBe(415);
@@ -350,9 +348,8 @@ test('a size beyond the maximum is 400 and tells the maximum (JSON:API rule 3.40
   expect(firstError(answer)['links'].type).toContain('max-size-exceeded');
 });
 
-test('meta.page tells the size and no total (JSON:API rule 3.43, attack 15.184)', async () => {
-  expect((await api.get('/users')).body['meta']).toEqual({ page: { size: 25 } });
-});
+test('meta.page tells the size and no total (JSON:API rule 3.43, attack 15.184)', async () =>
+  expect((await api.get('/users')).body['meta']).toEqual({ page: { size: 25 } }));
 
 test('filters: lists of values, ranges, searches, links', async () => {
   const emails = async (filter: string) =>
@@ -378,6 +375,5 @@ test('conditional reading: the same answer again is 304, a changed one is not', 
   expect((await api.get(`/roles/${role['id']}`, { 'if-none-match': etag })).status).toBe(200);
 });
 
-test('every exchange of this file is as the OpenAPI document says', async () => {
-  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
-});
+test('every exchange of this file is as the OpenAPI document says', async () =>
+  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]));

@@ -246,8 +246,7 @@ test('If-Match: a version seen before a change is 412, the current one goes thro
   const seen = (await api.get(address)).headers.get('etag') as string;
   const patch = (etag: string, description: string) =>
     api.patch(address, { data: { type: 'role', id: role['id'], attributes: { description } } }, { 'if-match': etag });
-  const first = await patch(seen, 'First.');
-  expect(first.status).toBe(200);
+  expect((await patch(seen, 'First.')).status).toBe(200);
   const stale = await patch(seen, 'Second.');
   expect([stale.status, firstError(stale)['source']]).toEqual([412, { header: 'If-Match' }]);
   expect((await api.delete(address, undefined, { 'if-match': seen })).status).toBe(412);
@@ -343,9 +342,8 @@ test('parallel creations of one name: one 201, the rest 409 (attack 15.183)', as
   expect((await api.get(`/roles/${role['id']}`)).body['data'].meta.version).toBe(5);
 });
 
-test('every exchange of this file is as the OpenAPI document says', async () => {
-  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
-});
+test('every exchange of this file is as the OpenAPI document says', async () =>
+  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]));
 
 test('Allow names what may succeed: not the changes that every read-only relationship refuses with 403', async () => {
   const role = await api.create('roles', 'role', { name: 'Allowed' });

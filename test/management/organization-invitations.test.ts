@@ -30,8 +30,7 @@ test('an invitation is made, mailed, listed and revoked (specification 16.10.1)'
   expect(record.attributes).toMatchObject({ email: 'Ada@acme.example', status: 'pending' });
   expect(record.attributes).not.toHaveProperty('expires_in');
   expect(made.text).not.toContain(await tokenFor('Ada@acme.example'));
-  const mail = await lastMailTo(service.url, 'Ada@acme.example');
-  expect(mail.subject).toBe('Invitation to Acme Ltd');
+  expect((await lastMailTo(service.url, 'Ada@acme.example')).subject).toBe('Invitation to Acme Ltd');
   const list = (filter: string) => api.get(`/organization_invitations?filter[organization]=${acme['id']}&${filter}`);
   expect((await list('filter[email]=ADA@acme.example')).body['data']).toHaveLength(1);
   expect((await list('filter[status]=pending')).body['data']).toHaveLength(1);

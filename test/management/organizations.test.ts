@@ -213,9 +213,7 @@ test('a domain is proven by its record, by one organization, and then speaks (sp
 
 test.each(['co.uk', 'gmail.com', '127.0.0.1', 'localhost', 'x.localhost', 'UPPER.example', 'github.io'])(
   '%s is no company’s domain (specification 16.4.3, attack 43.1423)',
-  async (domain) => {
-    expect((await claim(await organization(), domain)).status).toBe(422);
-  },
+  async (domain) => expect((await claim(await organization(), domain)).status).toBe(422),
 );
 
 test('a connection of an organization speaks for its verified domains, and has none of its own (specification 16.4.2, attack 43.1425)', async () => {

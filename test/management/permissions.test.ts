@@ -337,9 +337,8 @@ test('a denied request is audited under the name that the operation has when it 
   expect(log.map(({ attributes: one }) => [one.action, one.targets[0].target_id, one.outcome, one.reason, one.count])).toEqual(expected);
 });
 
-test('every exchange of this file is as the OpenAPI document says', async () => {
-  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
-});
+test('every exchange of this file is as the OpenAPI document says', async () =>
+  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]));
 
 const filtersElsewhere: readonly (readonly [path: string, own: string, other: string])[] = [
   [`users?filter[role]=${unknownId}`, 'users:read', 'roles:read'],

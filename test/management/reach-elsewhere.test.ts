@@ -116,8 +116,8 @@ describe('clients', () => {
 
   test('what people allowed an application at an open API is asked of nobody again: it is reach, and of many it is everything (attack 22.967)', async () => {
     const client = await addClient(ctx, { name: 'Allowed', first_party: false });
-    const allow = async (first: number, last: number) => {
-      await service.deps.db.knex.raw(
+    const allow = async (first: number, last: number) =>
+      service.deps.db.knex.raw(
         `with made as (insert into users (environment_id, id, email, email_key, created_at, updated_at)
            select ?, gen_random_uuid(), 'allowed-' || n || '@example.com', 'allowed-' || n || '@example.com', now(), now() from generate_series(?::int, ?::int) n
            returning environment_id, id)
@@ -126,7 +126,6 @@ describe('clients', () => {
            from made`,
         [ctx.environment.id, first, last, client.id, payments, payments],
       );
-    };
     const moved = { redirect_uris: ['https://elsewhere.example/cb'] };
     const caller = await only('clients:write');
     expect((await change(caller, 'clients', 'client', client, moved)).status).toBe(200);

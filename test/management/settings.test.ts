@@ -367,6 +367,5 @@ test('deliveries: read with their attempts, tested and sent again', async () => 
   expect((await api.get(`/webhooks/${webhook?.['id']}/deliveries?page[size]=2`)).body['data']).toHaveLength(2);
 });
 
-test('every exchange of this file is as the OpenAPI document says', async () => {
-  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
-});
+test('every exchange of this file is as the OpenAPI document says', async () =>
+  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]));

@@ -187,6 +187,5 @@ test('keys of each algorithm change over apart from the others', async () => {
   expect(next).toEqual(['ES256']);
 });
 
-test('claims of a token are read whatever it is signed with', async () => {
-  expect(claimsOf(await managementToken(service.url))['iss']).toBe(service.url);
-});
+test('claims of a token are read whatever it is signed with', async () =>
+  expect(claimsOf(await managementToken(service.url))['iss']).toBe(service.url));

@@ -107,6 +107,5 @@ test('a new environment comes with its management client, and sees nothing of th
   ).toBe(403);
 });
 
-test('every exchange of this file is as the OpenAPI document says', async () => {
-  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
-});
+test('every exchange of this file is as the OpenAPI document says', async () =>
+  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]));

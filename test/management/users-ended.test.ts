@@ -101,6 +101,5 @@ test('a refused deletion ends no session', async () => {
   expect(await ctx.db.knex('backchannel_logouts').where({ user_id: person.user.id })).toEqual([]);
 });
 
-test('every exchange of this file is as the OpenAPI document says', async () => {
-  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
-});
+test('every exchange of this file is as the OpenAPI document says', async () =>
+  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]));

@@ -33,9 +33,7 @@ beforeAll(async () => {
   await emitRoles(ctx, 3);
   failed = await settledDeliveries(ctx, webhook['id'], 3, 20_000);
 });
-afterAll(async () => {
-  await receiver?.close();
-});
+afterAll(async () => receiver?.close());
 
 const path = () => `/webhooks/${webhook['id']}/redeliver_failed`;
 const errorsOf = (answer: { body: Document }) =>
@@ -187,6 +185,5 @@ test('where private networks are allowed, link-local and metadata addresses stay
     ]).toEqual([url, [['422', 'url_address', '/data/attributes/url']]]);
 });
 
-test('every exchange of this file is as the OpenAPI document says', async () => {
-  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]);
-});
+test('every exchange of this file is as the OpenAPI document says', async () =>
+  expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]));

@@ -22,9 +22,8 @@ const credentialBody = (attributes: Document, who: Document = client) => ({
 const refusalOf = (answer: { status: number; body: Document }) => [answer.status, answer.body['errors']?.[0]?.source?.pointer];
 
 describe('trusted issuers', () => {
-  test('a client is saved by private_key_jwt without keys', () => {
-    expect(client['attributes']).toMatchObject({ token_endpoint_auth_method: 'private_key_jwt', jwks: null, jwks_uri: null });
-  });
+  test('a client is saved by private_key_jwt without keys', () =>
+    expect(client['attributes']).toMatchObject({ token_endpoint_auth_method: 'private_key_jwt', jwks: null, jwks_uri: null }));
 
   test('are made, changed and removed, one of an address', async () => {
     expect(issuer['attributes']).toMatchObject({ issuer: 'https://platform.example', status: 'enabled', jwks: null, last_error: null });

@@ -151,8 +151,7 @@ describe('approving', () => {
     const { path, auth_req_id } = await asked({ acr_values: 'phr' });
     later();
     const browser = await freshlySignedIn(service, user);
-    const response = await decide(browser, path, 'allow');
-    expect(response.status).toBe(403);
+    expect((await decide(browser, path, 'allow')).status).toBe(403);
     expect(await errorOf(auth_req_id)).toBe('authorization_pending');
   });
 

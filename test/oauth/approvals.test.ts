@@ -110,9 +110,7 @@ describe('the request', () => {
 
   test.each(['Überweisung 12/2026', 'Pay 49.90 EUR', '支払い 1,000円', 'دفع ١٠٠', 'ab', '👩‍💻 deploy v1.2.3', 'x'.repeat(100)])(
     'a binding_message of any script is taken: %j',
-    async (binding_message) => {
-      expect((await ask({ binding_message })).status).toBe(200);
-    },
+    async (binding_message) => expect((await ask({ binding_message })).status).toBe(200),
   );
 
   test('requested_expiry shortens, and never lengthens', async () => {

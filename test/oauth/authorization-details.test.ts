@@ -69,9 +69,8 @@ const codeIn = (response: Response) => ({
   verifier,
   redirect_uri: shop.redirect_uris[0] ?? '',
 });
-async function tokensFor(by: TestClient, details: unknown[], ticked = details.map((_one, index) => index), more = {}) {
-  return (await redeem(service.url, by, codeIn(await answer(await ask(by, details, more), ticked)))).body;
-}
+const tokensFor = async (by: TestClient, details: unknown[], ticked = details.map((_one, index) => index), more = {}) =>
+  (await redeem(service.url, by, codeIn(await answer(await ask(by, details, more), ticked)))).body;
 const refresh = (by: TestClient, refresh_token: string | undefined, details?: unknown) =>
   tokenRequest(service.url, by, { grant_type: 'refresh_token', refresh_token: refresh_token ?? '', ...(details !== undefined && { authorization_details: json(details) }) }); // prettier-ignore
 const introspect = async (by: TestClient, token: string) => (await oauthPost(service.url, '/oauth/introspect', by, { token })).body;
@@ -122,8 +121,7 @@ describe('the page', () => {
     const again = await ask(by, [detail], { prompt: 'none' });
     expect((await redeem(service.url, by, codeIn(again))).body['authorization_details']).toEqual([detail]);
     expect((await ask(by, [{ ...detail, accounts: ['DE08'] }])).status).toBe(200);
-    const page = await (await browser.get('/account/applications')).text();
-    expect(page).toContain('Read statements of \u2068DE07\u2069');
+    expect(await (await browser.get('/account/applications')).text()).toContain('Read statements of \u2068DE07\u2069');
     await transaction(ctx, (tx) => withdrawConsent(tx, user.id, by.id));
     expect((await ask(by, [detail])).status).toBe(200);
   });

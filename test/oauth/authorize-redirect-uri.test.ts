@@ -29,13 +29,12 @@ const page400Raw = (redirect_uri: string) =>
     authorizeGet(browser, `${authorizeQuery(client, { redirect_uri: undefined })}&redirect_uri=${redirect_uri}`),
   );
 
-function registration(redirect_uris: string[]): Promise<Response> {
-  return fetch(`${service.url}/oauth/register`, {
+const registration = (redirect_uris: string[]): Promise<Response> =>
+  fetch(`${service.url}/oauth/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ redirect_uris, client_name: 'x', application_type: 'web' }),
   });
-}
 
 describe('where an answer may go', () => {
   test('another path is refused, however it is spelled (attack 2.28)', async () => {

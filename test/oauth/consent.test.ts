@@ -107,9 +107,8 @@ test('no: access_denied to the client, nothing remembered', async () => {
   expect(await isPage(await ask())).toBe(true);
 });
 
-test('prompt=none without consent: consent_required', async () => {
-  await expectRedirectError(service, client, 'consent_required', () => ask({ prompt: 'none' }));
-});
+test('prompt=none without consent: consent_required', async () =>
+  expectRedirectError(service, client, 'consent_required', () => ask({ prompt: 'none' })));
 
 test('prompt=consent asks again, also for first-party applications', async () => {
   await answer(await ask(), 'allow');
@@ -130,8 +129,7 @@ test('claims that are asked for one by one need consent like their scope', async
 test('a resource and its permissions are asked for separately', async () => {
   await answer(await ask({ scope: 'openid read' }), 'allow');
   const page = await ask({ scope: 'openid read', resource: 'https://api.example/notes' });
-  const html = await page.clone().text();
-  expect(html).toContain('Act on your behalf at Notes');
+  expect(await page.clone().text()).toContain('Act on your behalf at Notes');
   await answer(page, 'allow');
   expect(codeOf(await ask({ scope: 'openid read', resource: 'https://api.example/notes' }))).toMatch(/^ac_/);
   expect(await isPage(await ask({ scope: 'openid write', resource: 'https://api.example/notes' }))).toBe(true);

@@ -73,8 +73,7 @@ describe('a client_id that was deleted is never used again (attack 9.947)', () =
   test('not by a configuration document', async () => {
     const item = { client_id: 'shop-web', name: 'Shop', application_type: 'machine' };
     const document = { version: 1, clients: [item] };
-    const done = await apply(api, document);
-    expect(done.status).toBe(200);
+    expect((await apply(api, document)).status).toBe(200);
     expect((await remove('shop-web')).status).toBe(204);
     const refused = await apply(api, document);
     expect(refused.status).toBe(422);

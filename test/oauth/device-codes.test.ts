@@ -238,8 +238,7 @@ describe('what it gets', () => {
     const { access_token, scope } = await tokens();
     expect([claimsOf(access_token)['aud'], scope]).toEqual([resource.identifier, 'openid read']);
     const other = await connected({ scope: 'openid' });
-    const wrong = await poll(other.device_code, tv, { resource: resource.identifier });
-    expect(wrong.body.error).toBe('invalid_target');
+    expect((await poll(other.device_code, tv, { resource: resource.identifier })).body.error).toBe('invalid_target');
   });
 
   test('is a session of its own: signing out of the browser leaves it, revoking it ends all of it, offline_access too (attack 28.488)', async () => {
@@ -279,16 +278,14 @@ describe('what it gets', () => {
         else await withdrawConsent(tx, user.id, tv.id);
       });
       expect(await errorOf(device_code)).toBe('invalid_grant');
-      const issued = await ctx.scope.knex('refresh_tokens').where({ session_id });
-      expect(issued).toEqual([]);
+      expect(await ctx.scope.knex('refresh_tokens').where({ session_id })).toEqual([]);
       await ctx.scope.knex('users').where({ id: user.id }).update({ status: 'active' });
     },
   );
 
   test('ends with the permission of the application, the session of the device with it', async () => {
     const { access_token, refresh_token } = await (await connected({ scope: 'openid offline_access' }, confidential)).tokens();
-    const page = await (await browser.get('/account')).text();
-    expect(page).toContain(`id="application-${confidential.id}"`);
+    expect(await (await browser.get('/account')).text()).toContain(`id="application-${confidential.id}"`);
     await browser.submit('/account', {}, `/account/applications/${confidential.id}/revoke`);
     expect(await userinfo(access_token)).toBe(401);
     expect((await refresh(refresh_token as string, confidential)).body.error).toBe('invalid_grant');

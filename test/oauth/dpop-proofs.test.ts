@@ -111,9 +111,7 @@ describe('a proof is refused', () => {
     ['with an iat that is no number', () => key.proof({ htu }, { iat: 'now' }), /iat/],
     ['that is no JWS', async () => 'one.two.three', /read/],
   ]; // prettier-ignore
-  test.each(cases)('%s', async (_title, make, says) => {
-    expectRefused(await ask(await make()), 'invalid_dpop_proof', says);
-  });
+  test.each(cases)('%s', async (_title, make, says) => expectRefused(await ask(await make()), 'invalid_dpop_proof', says));
 
   test('with an RSA key whose exponent makes verifying dear (attack 27.479)', async () => {
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });

@@ -115,9 +115,7 @@ describe('authorization requests', () => {
     ['with another redirect_uri', { redirect_uri: 'https://bank.example/cb/other' }],
     ['with request_uri', { request_uri: 'urn:ietf:params:oauth:request_uri:x' }],
     ['for a posted answer', { response_mode: 'form_post' }],
-  ])('%s are not taken at PAR (attack 32.663)', async (_name, changes) => {
-    expect(errorOf(await pushed(changes))).toEqual(invalidRequest);
-  });
+  ])('%s are not taken at PAR (attack 32.663)', async (_name, changes) => expect(errorOf(await pushed(changes))).toEqual(invalidRequest));
 
   test.each(['token', 'code id_token', 'code token'])('response_type %s is not taken', async (response_type) => {
     expect(errorOf(await pushed({ response_type }))).toEqual([400, 'unsupported_response_type']);

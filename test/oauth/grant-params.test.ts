@@ -33,9 +33,7 @@ describe('declared parameters of a grant type', () => {
     ['code=a&scope=123456', 'invalid_request: scope is longer than 5 characters'],
     ['code=a&scope=1&scope=2', 'invalid_request: scope was sent twice'],
     ['code=1234567890&scope=12345', 'none'],
-  ])('%s: %s', (text, refusal) => {
-    expect(refusalOf(text)).toBe(refusal);
-  });
+  ])('%s: %s', (text, refusal) => expect(refusalOf(text)).toBe(refusal));
 
   test('each grant type is in the table of the specification with its parameters', async () => {
     const page = await readFile('docs/specification/05-oauth.md', 'utf8');

@@ -87,8 +87,7 @@ describe('an assertion is refused', () => {
     const byRefresh = { subject_token: refused.refresh, subject_token_type: refreshTokenType };
     expect(refusal(await askForAssertion(service, world, byRefresh))).toEqual([400, 'invalid_grant']);
     for (const subject_token of [own.access_token, 'no token', '']) {
-      const answer = await askForAssertion(service, world, { subject_token });
-      expect(answer.status).toBe(400);
+      expect((await askForAssertion(service, world, { subject_token })).status).toBe(400);
     }
     const asAccess = { subject_token: own.access_token, subject_token_type: 'urn:ietf:params:oauth:token-type:access_token' };
     expect(refusal(await askForAssertion(service, world, asAccess))).toEqual([400, 'invalid_request']);

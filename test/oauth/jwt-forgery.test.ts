@@ -109,9 +109,7 @@ describe('forgeries', () => {
     ['exp 1e308', () => ({ exp: 1e308 })],
     ['nbf in the future', () => ({ nbf: now() + 60 })],
     ['iat in the future', () => ({ iat: now() + 60 })],
-  ])('a token is refused with %s (attack 8.103)', async (_name, changes) => {
-    await expectRefused(withKey(header(), claims(changes())));
-  });
+  ])('a token is refused with %s (attack 8.103)', async (_name, changes) => expectRefused(withKey(header(), claims(changes()))));
 
   test.each([
     ['missing', undefined],
@@ -130,9 +128,7 @@ describe('forgeries', () => {
     ['logout token', 'logout+jwt'],
     ['none', undefined],
     ['plain', 'jwt'],
-  ])('a token with the typ of %s is refused (attack 8.106)', async (_name, typ) => {
-    await expectRefused(withKey(header({ typ }), claims()));
-  });
+  ])('a token with the typ of %s is refused (attack 8.106)', async (_name, typ) => expectRefused(withKey(header({ typ }), claims())));
 
   test('a real ID token is no access token (attack 8.106)', async () => {
     const token = await new SignJWT(claims({ aud: client.id }))

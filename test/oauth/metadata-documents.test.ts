@@ -145,8 +145,7 @@ describe('a client that is known by its document', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(server.address() as { port: number }).port}/client.json`;
     const client = { id: url, token_endpoint_auth_method: 'none', redirect_uris: ['http://127.0.0.1:49152/cb'] } as TestClient;
-    const html = await (await ask(client)).text();
-    expect(html).toContain('any program can claim this name');
+    expect(await (await ask(client)).text()).toContain('any program can claim this name');
     expect((await redeem(service.url, client, await allowCode(browser, client, { scope: 'openid' }))).status).toBe(200);
     server.close();
   });
@@ -390,8 +389,7 @@ describe('a client of a document', () => {
   test('is another one in another environment', async () => {
     const client = documents.publish(fresh());
     await tokens(client);
-    const rows = await service.deps.db.knex('clients').where({ id: client.id });
-    expect(rows).toHaveLength(1);
+    expect(await service.deps.db.knex('clients').where({ id: client.id })).toHaveLength(1);
     await setEnvironment(service, { client_id_metadata_documents: 'off' });
     expect((await ask(client)).status).toBe(400);
   });

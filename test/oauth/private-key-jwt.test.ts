@@ -130,9 +130,7 @@ describe('refused', () => {
     ['iat a minute ahead', () => ({ iat: now() + 60 })],
     ['no jti', () => ({ jti: undefined })],
     ['an endless jti', () => ({ jti: 'j'.repeat(600) })],
-  ])('%s', async (_name, changes) => {
-    await expectRefused(await keys.RS256.sign(claims(changes())));
-  });
+  ])('%s', async (_name, changes) => await expectRefused(await keys.RS256.sign(claims(changes()))));
 
   test('another key, alg none, HMAC with the public key, another type, a key in the header, an unknown crit', async () => {
     const stranger = await createClientKey('RS256', 'RS256-1');

@@ -329,9 +329,7 @@ test('a token that ends while it is refreshed: nobody gets the new one, and it i
   const [row] = await tokensOf(vault.ctx, user);
   await expire(vault, user);
   const revocations = asksOf(vault, '/token/revocation');
-  vault.upstream.beforeToken = async () => {
-    await vault.ctx.db.knex('provider_tokens').where({ id: row?.id }).delete();
-  };
+  vault.upstream.beforeToken = async () => vault.ctx.db.knex('provider_tokens').where({ id: row?.id }).delete();
   const answer = await exchange(service, vault, { subject_token });
   vault.upstream.beforeToken = null;
   expect(refusal(answer)).toEqual([400, 'interaction_required']);
@@ -407,8 +405,7 @@ describe('what the provider takes no more', () => {
     const mails = (await mailTo(service.url, user.email)).filter(({ subject }) => subject.includes('has lost access'));
     expect(mails).toHaveLength(1);
     expect(mails[0]?.text).toContain(`${service.url}/account`);
-    const events = await vault.ctx.db.knex('events').where({ event_type: 'provider_token.lost' });
-    expect(events).toHaveLength(1);
+    expect(await vault.ctx.db.knex('events').where({ event_type: 'provider_token.lost' })).toHaveLength(1);
     await allowAccess(browser, vault, user, accessAddress(vault));
     expect((await exchange(service, vault, { subject_token })).status).toBe(200);
   });

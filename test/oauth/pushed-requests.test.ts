@@ -121,8 +121,7 @@ describe('a reference', () => {
     const back = await stranger.login(user.email, password, return_to);
     const answer = locationParameters(await stranger.get(back.headers.get('location') ?? ''));
     expect([answer.get('state'), answer.has('code')]).toEqual(['begun', true]);
-    const again = await stranger.get(back.headers.get('location') ?? '');
-    expect(again.status).toBe(400);
+    expect((await stranger.get(back.headers.get('location') ?? '')).status).toBe(400);
   });
 
   test('of another client, or of another environment, unknown, or sent twice is a page (attack 26.453)', async () => {
@@ -183,8 +182,7 @@ describe('refused where it is pushed, in JSON', () => {
 
 test('a public client pushes with its client_id', async () => {
   const spa = await addClient(await service.context(), { application_type: 'spa', token_endpoint_auth_method: 'none', require_pkce: true });
-  const answer = await push({ redirect_uri: spa.redirect_uris[0] as string }, spa);
-  expect(answer.status).toBe(201);
+  expect((await push({ redirect_uri: spa.redirect_uris[0] as string }, spa)).status).toBe(201);
 });
 
 test('a request object that is pushed holds everything: what stands beside it is not taken (RFC 9126 3)', async () => {

@@ -113,9 +113,8 @@ describe('registering', () => {
     await expectRefused({ redirect_uris: uris, application_type: 'web' }, 'invalid_redirect_uri');
   });
 
-  test('a name is taken from the address when none is given', async () => {
-    expect((await register({ redirect_uris })).body['client_name']).toBe('app.example');
-  });
+  test('a name is taken from the address when none is given', async () =>
+    expect((await register({ redirect_uris })).body['client_name']).toBe('app.example'));
 
   test('keys by value', async () => {
     const { jwk } = await createClientKey('ES256');
@@ -154,9 +153,7 @@ describe('refused', () => {
     ['a name without end', { client_name: 'x'.repeat(300) }],
     ['a private scheme after logout, for a web application', { post_logout_redirect_uris: ['com.example.app:/bye'] }],
     ['a bad address after logout', { post_logout_redirect_uris: ['javascript:alert(1)'] }],
-  ])('%s', async (_name, metadata) => {
-    await expectRefused({ redirect_uris, ...metadata });
-  });
+  ])('%s', async (_name, metadata) => expectRefused({ redirect_uris, ...metadata }));
 
   test('no redirect URI', async () => {
     await expectRefused({}, 'invalid_redirect_uri');

@@ -107,9 +107,7 @@ describe('refused', () => {
     ['that is a client assertion', () => ({ sub: client.id })],
     ['that holds another', () => ({ request: 'a.b.c' })],
     ['with a list for a parameter', () => ({ scope: ['openid'] })],
-  ])('%s', async (_name, claims) => {
-    await refused('invalid_request_object', keys.RS256.sign(claims()));
-  });
+  ])('%s', async (_name, claims) => refused('invalid_request_object', keys.RS256.sign(claims())));
 
   test('a refusal goes to no address that is not registered: unsigned with a good one inside', async () => {
     const request = unsignedJwt({ redirect_uri: 'https://app.example/cb' });

@@ -79,8 +79,7 @@ test('refresh_token.reused: told when the tolerance is over; using the successor
 async function answerConsent(decision: 'allow' | 'deny'): Promise<void> {
   const page = await (await authorizeGet(browser, authorizeQuery(client, { scope: 'openid email', prompt: 'consent' }))).text();
   const request = /name="request" value="([^"]+)"/.exec(page)?.[1] ?? '';
-  const answer = await browser.post('/oauth/consent', { _csrf: csrfOf(page), request, decision });
-  expect(answer.status).toBe(303);
+  expect((await browser.post('/oauth/consent', { _csrf: csrfOf(page), request, decision })).status).toBe(303);
 }
 
 test('consent.given, with what was allowed (attack 21.277)', async () => {

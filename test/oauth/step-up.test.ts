@@ -91,9 +91,8 @@ describe('acr_values', () => {
     expect(locationParameters(answer).get('code')).toMatch(/^ac_/);
   });
 
-  test('with prompt=none it asks for nothing', async () => {
-    expect(sentTo(await ask(await remembered(withTotp), { acr_values: '2', prompt: 'none' }))).toBe('client');
-  });
+  test('with prompt=none it asks for nothing', async () =>
+    expect(sentTo(await ask(await remembered(withTotp), { acr_values: '2', prompt: 'none' }))).toBe('client'));
 });
 
 describe('an essential acr', () => {

@@ -178,8 +178,7 @@ describe('its consent page', () => {
   test('is shown each time for what any program of the device could send (attack 30.556)', async () => {
     for (const uri of ['http://127.0.0.1:7000/cb', 'com.example.app:/cb']) {
       const client = await arrive({ application_type: 'native', redirect_uris: [uri] });
-      const html = await page(client);
-      expect(html).toContain('any program can claim this name');
+      expect(await page(client)).toContain('any program can claim this name');
       expect((await redeem(service.url, client, await allowCode(browser, client, { scope: 'openid email' }))).status).toBe(200);
       expect(await page(client)).toContain('Not verified');
       await expectRedirectError(service, client, 'consent_required', () =>

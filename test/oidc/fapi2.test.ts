@@ -29,6 +29,5 @@ describe.each(Object.entries(plans))('fapi2-%s-final-test-plan', (plan, modules)
   });
 });
 
-test('the plans have as many modules as the suite runs of them', () => {
-  expect(Object.values(plans).map((modules) => Object.keys(modules).length)).toEqual([56, 70]);
-});
+test('the plans have as many modules as the suite runs of them', () =>
+  expect(Object.values(plans).map((modules) => Object.keys(modules).length)).toEqual([56, 70]));

@@ -65,9 +65,7 @@ describe('DEV_MAILBOX=local', () => {
     ['no port', () => 'localhost'],
     ['an environment that there is not', () => `nowhere.${service.config.baseHost}`],
     ['a name below an environment', () => `x.second.${service.config.baseHost}`],
-  ])('the Host is %s: 404 (attack 23.244)', async (_, host) => {
-    expect(await statusOf(service, { host: host() })).toBe(404);
-  });
+  ])('the Host is %s: 404 (attack 23.244)', async (_, host) => expect(await statusOf(service, { host: host() })).toBe(404));
 
   test('HTTP/1.0, which proxies speak to what is behind them: 404', async () => {
     const ask = (version: string) =>

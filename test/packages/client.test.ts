@@ -62,9 +62,8 @@ const delivery = (at = new Date()) => {
 };
 
 describe('types', () => {
-  test('are those of the OpenAPI document (npm run typed-client writes them) (specification 6.5.3)', async () => {
-    expect(await readFile(typesPath, 'utf8'), 'Run npm run typed-client, and commit what it writes.').toBe(await managementTypes());
-  });
+  test('are those of the OpenAPI document (npm run typed-client writes them) (specification 6.5.3)', async () =>
+    expect(await readFile(typesPath, 'utf8'), 'Run npm run typed-client, and commit what it writes.').toBe(await managementTypes()));
 
   test('compile without Node’s, and refuse an attribute that is none', () => {
     execFileSync('node_modules/.bin/tsc', ['-p', 'packages/client', '--noEmit'], { encoding: 'utf8' });

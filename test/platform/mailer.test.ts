@@ -128,9 +128,8 @@ describe('nothing is sent (attack 11.129)', () => {
     expect([received.length, connections()]).toEqual([0, 0]);
   });
 
-  test('by a mailer whose sender is no mailbox', () => {
-    expect(() => createMailer({ smtpUrl: 'smtp://127.0.0.1:1', emailFrom: 'nobody' })).toThrow(InvalidMailError);
-  });
+  test('by a mailer whose sender is no mailbox', () =>
+    expect(() => createMailer({ smtpUrl: 'smtp://127.0.0.1:1', emailFrom: 'nobody' })).toThrow(InvalidMailError));
 });
 
 describe('failures', () => {

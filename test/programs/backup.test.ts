@@ -397,11 +397,10 @@ describe('refused with a word that helps, and nothing is written (specification 
     expect(await countTables(target)).toBe(0);
   });
 
-  test('a database that isn’t empty stays as it is', async () => {
-    await expect(restore(file, source.url)).rejects.toThrow(
+  test('a database that isn’t empty stays as it is', async () =>
+    expect(restore(file, source.url)).rejects.toThrow(
       /^the database isn't empty: it has the table access_tokens and \d+ more\. Restore into a new one/,
-    );
-  });
+    ));
 });
 
 test('what lets somebody in are tables that there are', async () => {

@@ -62,7 +62,7 @@ test('names that others chose move no cursor and turn no line around (attack 34.
   expect(text).toContain(String.raw`fix: x\u0007`);
 });
 
-test('what others chose is one word of a command (attack 34.713)', () => {
+test('what others chose is one word of a command (attack 34.713)', () =>
   expect(['a', 'https://x/y', "it's", '$(x)', 'a b', ''].map(shellWord)).toEqual([
     'a',
     'https://x/y',
@@ -70,8 +70,7 @@ test('what others chose is one word of a command (attack 34.713)', () => {
     "'$(x)'",
     "'a b'",
     "''",
-  ]);
-});
+  ]));
 
 test('every fault says what follows and what mends it, in the project’s own names', () => {
   for (const { id, faults } of Object.values(checks))

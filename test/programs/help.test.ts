@@ -24,9 +24,7 @@ async function said(name: string, ...words: string[]) {
   return { status, stdout, stderr, names };
 }
 
-test('there are eleven commands', () => {
-  expect(programs).toHaveLength(11);
-});
+test('there are eleven commands', () => expect(programs).toHaveLength(11));
 
 test.each(programs)('%s --help loads nothing of the service, nor what talks to a database', async (name) => {
   const { status, stdout, stderr, names } = await said(name, '--help');

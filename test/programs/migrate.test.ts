@@ -32,9 +32,7 @@ beforeEach(async () => {
   for (const [name, sql] of Object.entries(next)) await writeFile(join(release, 'migrations', `${name}.sql`), sql);
   for (const name of ['data', 'node_modules', 'package.json']) await symlink(join(dist, '..', name), join(release, name));
 });
-afterEach(async () => {
-  await database.drop();
-});
+afterEach(async () => database.drop());
 
 const run = (...args: string[]) =>
   endOf([join(release, 'dist', 'programs', 'migrate.js'), ...args], {

@@ -223,8 +223,7 @@ test('what a request says is read strictly (attack 47.1400)', async () => {
 test('a name with markup or control characters stays a name (attack 47.1401)', async () => {
   const telling = await addSamlClient(ctx, { saml_attributes: { 'first"<name>': 'given_name' } });
   const application = await applicationOf(ctx, telling);
-  const profile = await takenBy(application, await ask(browser, application));
-  expect(profile['first"<name>']).toBe(`]]><b a="'">\ufffd&\n`);
+  expect((await takenBy(application, await ask(browser, application)))['first"<name>']).toBe(`]]><b a="'">\ufffd&\n`);
 });
 
 test('a request that waits goes on in its own protocol alone (attack 47.1402)', async () => {

@@ -93,8 +93,7 @@ describe('whom a directory speaks for', () => {
   test('is linked where there is an account, gets a mail, and loses what was attached before the address was proven (attack 46.1346)', async () => {
     const squatter = await addUser(ctx, { email: 'linked@acme.example', email_verified: false });
     const browser = await signedIn(service, squatter);
-    const made = await post('linked', { name: { givenName: 'Grace', familyName: 'Hopper' } });
-    expect(made.status).toBe(201);
+    expect((await post('linked', { name: { givenName: 'Grace', familyName: 'Hopper' } })).status).toBe(201);
     expect(await account('linked')).toMatchObject({ id: squatter.id, email_verified: true, password_hash: null, first_name: 'Grace' });
     expect((await browser.get('/account')).status).toBe(303);
     const mails = await mailTo(service.url, 'linked@acme.example');
@@ -122,8 +121,7 @@ describe('whom a directory speaks for', () => {
     const role = await addRole(ctx, 'everybody reads', 'environment', ['users:read']);
     await ctx.db.knex('roles').where({ id: role.id }).update({ is_default: true });
     await post('newcomer');
-    const held = await ctx.db.knex('user_roles').where({ user_id: (await account('newcomer')).id });
-    expect(held).toEqual([]);
+    expect(await ctx.db.knex('user_roles').where({ user_id: (await account('newcomer')).id })).toEqual([]);
     await ctx.db.knex('roles').where({ id: role.id }).delete();
   });
 });
@@ -196,8 +194,7 @@ describe('who is shut out', () => {
   });
 
   test('is taken in and shut out at once who is told of as inactive', async () => {
-    const made = await post('inactive', { active: false });
-    expect(made).toMatchObject({ status: 201, body: { active: false } });
+    expect(await post('inactive', { active: false })).toMatchObject({ status: 201, body: { active: false } });
     const user = await account('inactive');
     expect(user.status).toBe('blocked');
     expect(await membershipOf(user.id)).toMatchObject({ status: 'suspended' });

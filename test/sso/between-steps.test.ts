@@ -19,9 +19,7 @@ const ctx = shared(() => service.context());
 beforeAll(async () => {
   upstream = await ScriptedUpstream.start();
 });
-afterAll(async () => {
-  await upstream?.close();
-});
+afterAll(async () => upstream?.close());
 
 /** Who is half signed in through the connection, whose profile there differs; `whole` gives the second step and says whether it signs in. */
 async function halfThrough(connection: ConnectionRow, { user, secret }: { user: UserRow; secret: string }) {

@@ -646,8 +646,7 @@ describe('return_to and secrets', () => {
     ]) {
       expect(log.includes(secret)).toBe(false);
     }
-    const rows = JSON.stringify(await table(ctx.scope, 'identities'));
-    expect(rows).not.toContain('upstream-access-token-');
+    expect(JSON.stringify(await table(ctx.scope, 'identities'))).not.toContain('upstream-access-token-');
   });
 });
 

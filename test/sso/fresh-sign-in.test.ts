@@ -37,9 +37,7 @@ beforeAll(async () => {
   scriptable = await addConnection(ctx, { issuer: scripted.url, display_name: 'Corp' });
   client = await addClient(ctx, { first_party: true });
 });
-afterAll(async () => {
-  await upstream?.close();
-});
+afterAll(async () => upstream?.close());
 beforeEach(() => {
   browser = new Browser(service.url);
   atProvider = new Browser(upstream.issuer);

@@ -20,9 +20,7 @@ beforeAll(async () => {
   upstream = await ScriptedUpstream.start();
   connection = await addConnection(ctx, { issuer: upstream.url, display_name: 'Corp', account_linking: 'ask' });
 });
-afterAll(async () => {
-  await upstream?.close();
-});
+afterAll(async () => upstream?.close());
 
 /** Somebody whose address the provider knows too, at the page that asks for the local password. */
 async function atLinkPage(browser: Browser) {
@@ -45,8 +43,7 @@ test('the password alone links nothing and signs nobody in; the code after it do
   expect([browser.cookies.has('idp_session'), (await listIdentities(ctx, user.id)).length]).toEqual([false, 0]);
   expect((await browser.get('/account')).status).toBe(303);
   const code = { method: 'totp', code: totpCode(secret, service.clock.now()) };
-  const done = await browser.postJson('/login/verify', code, { origin: service.url });
-  expect(done.status).toBe(200);
+  expect((await browser.postJson('/login/verify', code, { origin: service.url })).status).toBe(200);
   expect((await browser.get('/account')).status).toBe(200);
   expect(await listIdentities(ctx, user.id)).toMatchObject([{ connection_id: connection.id, subject: user.id, proven: true }]);
   expect((await mailTo(service.url, user.email)).map(({ subject }) => subject)).toContainEqual(expect.stringMatching(/with Corp$/));

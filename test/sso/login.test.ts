@@ -54,9 +54,7 @@ beforeAll(async () => {
     ...times,
   });
 });
-afterAll(async () => {
-  await upstream?.close();
-});
+afterAll(async () => upstream?.close());
 beforeEach(() => {
   browser = new Browser(service.url);
 });

@@ -32,9 +32,7 @@ beforeAll(async () => {
   for (const second_factor of ['own', 'asserted', 'provider'] as const)
     connections[second_factor] = await addConnection(ctx, { issuer: upstream.url, second_factor, trusted_acr_values });
 });
-afterAll(async () => {
-  await upstream?.close();
-});
+afterAll(async () => upstream?.close());
 beforeEach(async () => {
   upstream.tokenClaims = {};
   await setEnvironment(service, { second_factor_policy: 'optional' });

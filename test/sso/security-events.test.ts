@@ -45,8 +45,7 @@ test('identity.linked, and login.succeeded through it; identity.unlinked (attack
   expect(await rowsOf('login.succeeded')).toHaveLength(before + 1);
 
   const html = await (await browser.get('/account')).text();
-  const gone = await browser.post(`/account/identities/${identity?.id}/unlink`, { _csrf: csrfOf(html) });
-  expect(gone.status).toBe(303);
+  expect((await browser.post(`/account/identities/${identity?.id}/unlink`, { _csrf: csrfOf(html) })).status).toBe(303);
   expect(await rowsOf('identity.unlinked')).toMatchObject([said]);
   expect(eventLines(service, 'identity.unlinked').at(-1)).toMatchObject({ actor_id: user.id, ...origin });
 });

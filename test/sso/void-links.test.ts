@@ -201,8 +201,7 @@ describe('new people of a connection', () => {
     expect(connection.trusted).toBe(false);
     expect(await join(connection)).toEqual({ email_verified: false, roles: ['member'] });
 
-    const vouched = await patch(admin, connection.id, { trusted: true });
-    expect(vouched.status).toBe(200);
+    expect((await patch(admin, connection.id, { trusted: true })).status).toBe(200);
     const trusted = (await findConnection(ctx.scope, connection.id)) as ConnectionRow;
     expect(await join(trusted)).toEqual({ email_verified: true, roles: ['desk', 'member'] });
     await startAt(new Browser(service.url), trusted);

@@ -65,6 +65,5 @@ export function pkcePair(): { verifier: string; challenge: string } {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }
 
-export function locationParameters(response: Response): URLSearchParams {
-  return new URL(response.headers.get('location') ?? '', 'http://none.invalid').searchParams;
-}
+export const locationParameters = (response: Response): URLSearchParams =>
+  new URL(response.headers.get('location') ?? '', 'http://none.invalid').searchParams;

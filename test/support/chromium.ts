@@ -8,8 +8,8 @@ import { locate, pathOf } from './programs.js';
  * The installed Chromium, without a window and without calls home. Where the system has it without windows altogether, that: the same engine
  * for a third of the processor time.
  */
-export function launchChromium(): Promise<Browser> {
-  return chromium.launch({
+export const launchChromium = (): Promise<Browser> =>
+  chromium.launch({
     executablePath: locate('chromium-headless-shell') ?? pathOf('chromium'),
     args: [
       '--no-sandbox',
@@ -21,7 +21,6 @@ export function launchChromium(): Promise<Browser> {
       '--disable-sync',
     ],
   });
-}
 
 /** One Chromium for all tests of a file, from the first hook that comes after this on. */
 export function sharedChromium(): Pick<Browser, 'newContext' | 'newPage'> {

@@ -91,12 +91,11 @@ function spanOf(message: Buffer, resource: CollectedSpan['resource']): Collected
   };
 }
 
-function spansOf(request: Buffer): CollectedSpan[] {
-  return messages(request, 1).flatMap((resourceSpans) => {
+const spansOf = (request: Buffer): CollectedSpan[] =>
+  messages(request, 1).flatMap((resourceSpans) => {
     const resource = attributesOf(messages(resourceSpans, 1)[0] ?? Buffer.alloc(0), 1);
     return messages(resourceSpans, 2).flatMap((scope) => messages(scope, 2).map((span) => spanOf(span, resource)));
   });
-}
 
 /** How it answers: a status, or `hang`: never, as a collector that has stopped. */
 export type CollectorReply = number | 'hang';

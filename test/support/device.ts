@@ -35,9 +35,7 @@ export const pollDevice = (
 ): Promise<TokenAnswer> => tokenRequest(origin, client, { grant_type: deviceCode, device_code, ...fields });
 
 /** The page that asks, for a code that is typed. */
-export async function typeUserCode(browser: Browser, user_code: string): Promise<Response> {
-  return browser.submit('/device', { user_code });
-}
+export const typeUserCode = async (browser: Browser, user_code: string): Promise<Response> => browser.submit('/device', { user_code });
 
 /** The fields of the form that answers. */
 export function questionOf(html: string): { _csrf: string; question: string } {

@@ -20,9 +20,8 @@ const run = (file: string, args: readonly string[], env: Variables) =>
   });
 
 /** `npm run -s doctor`, as a process of its own. */
-export async function runDoctor(env: Variables, ...args: string[]): Promise<Ended> {
-  return run(process.execPath, [...(await programArguments('programs/doctor')), ...args], env);
-}
+export const runDoctor = async (env: Variables, ...args: string[]): Promise<Ended> =>
+  run(process.execPath, [...(await programArguments('programs/doctor')), ...args], env);
 
 /** What the doctor found, with the exit code that it ends with. */
 export type Findings = Diagnosis & { readonly code: number };

@@ -51,9 +51,7 @@ export async function initialState(client: pg.Client): Promise<InitialState | nu
   return { shape: await currentShape(client), restored };
 }
 
-async function currentShape(client: pg.Client): Promise<string> {
-  return (await client.query<{ shape: string }>(shapeOf)).rows[0]?.shape ?? '';
-}
+const currentShape = async (client: pg.Client): Promise<string> => (await client.query<{ shape: string }>(shapeOf)).rows[0]?.shape ?? '';
 
 /** Whether nobody else is connected, now or soon: a connection that was closed a moment ago ends within milliseconds. */
 async function isAlone(client: pg.Client): Promise<boolean> {

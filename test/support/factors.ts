@@ -71,18 +71,16 @@ export async function halfSignedIn(service: TestService, { email }: Pick<UserRow
 }
 
 /** The options of a ceremony, as the page's script gets them. */
-export async function optionsAt(browser: Browser, path: string, body: object = {}): Promise<PublicKeyCredentialRequestOptionsJSON> {
-  return (await (await browser.postJson(path, body)).json()) as PublicKeyCredentialRequestOptionsJSON;
-}
+export const optionsAt = async (browser: Browser, path: string, body: object = {}): Promise<PublicKeyCredentialRequestOptionsJSON> =>
+  (await (await browser.postJson(path, body)).json()) as PublicKeyCredentialRequestOptionsJSON;
 
 /** The same for a new passkey. */
-export async function creationOptionsAt(
+export const creationOptionsAt = async (
   browser: Browser,
   path: string,
   body: object = {},
-): Promise<PublicKeyCredentialCreationOptionsJSON> {
-  return (await (await browser.postJson(path, body)).json()) as PublicKeyCredentialCreationOptionsJSON;
-}
+): Promise<PublicKeyCredentialCreationOptionsJSON> =>
+  (await (await browser.postJson(path, body)).json()) as PublicKeyCredentialCreationOptionsJSON;
 
 /** Status and error code of an answer. */
 export async function refusalOf(response: Response): Promise<[number, string]> {

@@ -35,10 +35,9 @@ export function fromAddress(
 }
 
 /** The same as JSON. */
-export function jsonFrom(localAddress: string, url: string, body: unknown, headers: Record<string, string> = {}): Promise<PlainAnswer> {
-  return fromAddress(localAddress, url, {
+export const jsonFrom = (localAddress: string, url: string, body: unknown, headers: Record<string, string> = {}): Promise<PlainAnswer> =>
+  fromAddress(localAddress, url, {
     method: 'POST',
     body: JSON.stringify(body),
     headers: { 'content-type': 'application/json', ...headers },
   });
-}

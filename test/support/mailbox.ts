@@ -20,6 +20,4 @@ export function codeIn(mail: CapturedMail): string {
   return code;
 }
 
-export function otherCode(code: string): string {
-  return String((Number(code) + 1) % 1_000_000).padStart(6, '0');
-}
+export const otherCode = (code: string): string => String((Number(code) + 1) % 1_000_000).padStart(6, '0');

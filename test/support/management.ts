@@ -6,15 +6,14 @@ export const managementClient = { id: 'management', client_secret: 'the secret o
 const mediaType = 'application/vnd.api+json';
 
 /** A service whose management client is known. */
-export function startManagedService(
+export const startManagedService = (
   environment: Record<string, string> = {},
   options: Parameters<typeof startTestService>[1] = {},
-): Promise<TestService> {
-  return startTestService(
+): Promise<TestService> =>
+  startTestService(
     { MANAGEMENT_CLIENT_ID: managementClient.id, MANAGEMENT_CLIENT_SECRET: managementClient.client_secret, ...environment },
     options,
   );
-}
 
 // oxlint-disable-next-line typescript/no-explicit-any -- documents are looked into freely by tests
 export type Document = Record<string, any>;

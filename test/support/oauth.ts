@@ -75,17 +75,15 @@ export async function allowCode(
   return { code: locationParameters(answer).get('code') ?? '', verifier, redirect_uri, html };
 }
 
-export function redeem(origin: string, client: TestClient, grant: CodeGrant, fields: Record<string, string> = {}): Promise<TokenAnswer> {
-  return tokenRequest(origin, client, {
+export const redeem = (origin: string, client: TestClient, grant: CodeGrant, fields: Record<string, string> = {}): Promise<TokenAnswer> =>
+  tokenRequest(origin, client, {
     grant_type: 'authorization_code',
     code: grant.code,
     redirect_uri: grant.redirect_uri,
     code_verifier: grant.verifier,
     ...fields,
   });
-}
 
 /** The claims of a JWT, unverified. */
-export function claimsOf(jwt: string): Record<string, unknown> {
-  return JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
-}
+export const claimsOf = (jwt: string): Record<string, unknown> =>
+  JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;

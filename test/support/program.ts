@@ -10,14 +10,12 @@ export type Ended = { readonly code: number | null; readonly stdout: string; rea
 type Environment = Readonly<Record<string, string>>;
 
 /** Starts a program of ours, in a directory. Its environment is what is given, and PATH. */
-export async function startProgram(
+export const startProgram = async (
   name: Parameters<typeof programArguments>[0],
   args: readonly string[],
   environment: Environment,
   cwd?: string,
-): Promise<ReturnType<typeof started>> {
-  return started([...(await programArguments(name)), ...args], environment, cwd);
-}
+): Promise<ReturnType<typeof started>> => started([...(await programArguments(name)), ...args], environment, cwd);
 
 function started(words: readonly string[], environment: Environment, cwd = process.cwd()) {
   const child = spawn(process.execPath, words, {
@@ -44,9 +42,7 @@ function started(words: readonly string[], environment: Environment, cwd = proce
 }
 
 /** Runs a program to its end, beside whatever this process does. */
-export async function runProgram(...given: Parameters<typeof startProgram>): Promise<Ended> {
-  return (await startProgram(...given)).ended;
-}
+export const runProgram = async (...given: Parameters<typeof startProgram>): Promise<Ended> => (await startProgram(...given)).ended;
 
 /** Runs Node with these words, such as a program of another build, to its end. */
 export const endOf = (words: readonly string[], environment: Environment): Promise<Ended> => started(words, environment).ended;

@@ -75,6 +75,4 @@ if (isFirst) guardStatements();
 /** Takes what was noted: for a test of the guard itself. */
 export const takeReached = (): string[] => reached.splice(0);
 
-afterEach(() => {
-  expect(takeReached(), 'Statements for one environment reached rows of another.').toEqual([]);
-});
+afterEach(() => expect(takeReached(), 'Statements for one environment reached rows of another.').toEqual([]));

@@ -34,9 +34,8 @@ const development: BrandedEnvironment = { name: 'Default', kind: 'development', 
 
 const notes = { name: 'Acme Notes', logo_uri: null };
 
-function base(title: string, environment: BrandedEnvironment = acme): BasePage {
-  return basePage(environment, { title, request_id: '019ab3c2-7e41-7c55-9d0a-3f1b2c4d5e6f', csrf_token: 'csrf-sample' });
-}
+const base = (title: string, environment: BrandedEnvironment = acme): BasePage =>
+  basePage(environment, { title, request_id: '019ab3c2-7e41-7c55-9d0a-3f1b2c4d5e6f', csrf_token: 'csrf-sample' });
 
 const connections: PageModels['account/login']['connections'] = [
   { id: '0190-google', display_name: 'Google', strategy: 'google' },

@@ -52,6 +52,5 @@ export async function migratedSchema(): Promise<string[]> {
   return schemaOf(made.url).finally(made.drop);
 }
 
-export async function countTables(url: string): Promise<number> {
-  return Number((await ask<{ count: string }>(url, `select count(*) from pg_tables where schemaname = 'public'`))[0]?.count);
-}
+export const countTables = async (url: string): Promise<number> =>
+  Number((await ask<{ count: string }>(url, `select count(*) from pg_tables where schemaname = 'public'`))[0]?.count);

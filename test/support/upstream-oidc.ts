@@ -28,34 +28,32 @@ async function signingKey() {
 /** Scopes of its own API. */
 const apiScopes = ['calendar', 'files'];
 
-function configuration(callback: string, current: () => UpstreamAccount, isLasting: () => boolean, key: object): Configuration {
-  return {
-    clients: [
-      {
-        client_id: 'the-service',
-        client_secret: providerSecret,
-        redirect_uris: [callback],
-        grant_types: ['authorization_code', 'refresh_token'],
-        response_types: ['code'],
-      },
-    ],
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'given_name', 'family_name', 'picture', 'locale'] },
-    cookies: { keys: ['a key for cookies'] },
-    features: { devInteractions: { enabled: false }, revocation: { enabled: true }, introspection: { enabled: true } },
-    issueRefreshToken: async (_ctx, _client, code) => code.scopes.has('offline_access') || isLasting(),
-    scopes: ['openid', 'offline_access', 'email', 'profile', ...apiScopes],
-    findAccount: (_ctx, id) => ({ accountId: id, claims: () => ({ ...current(), sub: id }) }),
-    interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
-    jwks: { keys: [key as never] },
-    pkce: { required: () => true },
-    async loadExistingGrant(ctx) {
-      const grant = new ctx.oidc.provider.Grant({ clientId: ctx.oidc.client!.clientId, accountId: ctx.oidc.session!.accountId as string });
-      grant.addOIDCScope(['openid offline_access email profile', ...apiScopes].join(' '));
-      await grant.save();
-      return grant;
+const configuration = (callback: string, current: () => UpstreamAccount, isLasting: () => boolean, key: object): Configuration => ({
+  clients: [
+    {
+      client_id: 'the-service',
+      client_secret: providerSecret,
+      redirect_uris: [callback],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
     },
-  };
-}
+  ],
+  claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'given_name', 'family_name', 'picture', 'locale'] },
+  cookies: { keys: ['a key for cookies'] },
+  features: { devInteractions: { enabled: false }, revocation: { enabled: true }, introspection: { enabled: true } },
+  issueRefreshToken: async (_ctx, _client, code) => code.scopes.has('offline_access') || isLasting(),
+  scopes: ['openid', 'offline_access', 'email', 'profile', ...apiScopes],
+  findAccount: (_ctx, id) => ({ accountId: id, claims: () => ({ ...current(), sub: id }) }),
+  interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
+  jwks: { keys: [key as never] },
+  pkce: { required: () => true },
+  async loadExistingGrant(ctx) {
+    const grant = new ctx.oidc.provider.Grant({ clientId: ctx.oidc.client!.clientId, accountId: ctx.oidc.session!.accountId as string });
+    grant.addOIDCScope(['openid offline_access email profile', ...apiScopes].join(' '));
+    await grant.save();
+    return grant;
+  },
+});
 
 /** Starts one; on a given port (to start it again with other keys), else on a free one. Its login page is one button. */
 export async function startUpstreamOidc(options: { callback: string; account: UpstreamAccount; port?: number }): Promise<UpstreamOidc> {

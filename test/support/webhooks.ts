@@ -37,12 +37,11 @@ export async function eventually<T>(look: () => Promise<T | null | undefined | f
 }
 
 /** All deliveries of a webhook once none of them is under way any more, oldest first. */
-export async function settledDeliveries(ctx: Context, webhook_id: string, count = 1, withinMs = 30_000): Promise<WebhookDeliveryRow[]> {
-  return eventually(async () => {
+export const settledDeliveries = async (ctx: Context, webhook_id: string, count = 1, withinMs = 30_000): Promise<WebhookDeliveryRow[]> =>
+  eventually(async () => {
     const rows = await listDeliveries(ctx.scope, { webhook_id }, { limit: 20_000 });
     return rows.length >= count && rows.every((row) => row.completed_at !== null) && rows.reverse();
   }, withinMs);
-}
 
 /** The delivery once it is over, with its attempts. */
 export async function settledDelivery(

@@ -6,8 +6,8 @@ import { plansByKey, types } from './knex.js';
 const replicaTimeoutMs = 500;
 
 /** A connection to a read replica, not yet open, that many look-ups share at once: pipelined. */
-export function openReplicaConnection(url: string): pg.Client {
-  return new DeadlineClient({
+export const openReplicaConnection = (url: string): pg.Client =>
+  new DeadlineClient({
     connectionString: url,
     application_name: 'identity-provider',
     connectionTimeoutMillis: replicaTimeoutMs,
@@ -18,4 +18,3 @@ export function openReplicaConnection(url: string): pg.Client {
     pipeline: true,
     ...plansByKey,
   } as ConnectionSettings);
-}

@@ -187,8 +187,8 @@ export function createReplica(options: { urls: readonly string[]; primary: Knex;
 }
 
 /** Checks the replicas four times a second. */
-export function startReplicaChecks(replica: Replica, logger: Logger): Loop {
-  return startLoop({
+export const startReplicaChecks = (replica: Replica, logger: Logger): Loop =>
+  startLoop({
     name: 'replica',
     pauseMs,
     logger,
@@ -197,4 +197,3 @@ export function startReplicaChecks(replica: Replica, logger: Logger): Loop {
       return 'done';
     },
   });
-}

@@ -73,11 +73,10 @@ export const isRecoveryCodes = (row: AuthenticatorRow): row is RecoveryCodesRow 
 const name = 'authenticators';
 
 /** The user's active authenticators, last used first. */
-export async function listAuthenticatorsOfUser(scope: Scope, user_id: string): Promise<AuthenticatorRow[]> {
-  return table<AuthenticatorRow>(scope, name)
+export const listAuthenticatorsOfUser = async (scope: Scope, user_id: string): Promise<AuthenticatorRow[]> =>
+  table<AuthenticatorRow>(scope, name)
     .where({ user_id, status: 'active' } as never)
     .orderByRaw('last_used_at desc nulls last, created_at desc, id desc') as unknown as Promise<AuthenticatorRow[]>;
-}
 
 /** @throws {Duplicate} `authenticators_credential`, `authenticators_recovery_codes` */
 export const { find: findAuthenticator, insert: insertAuthenticator } = rowFunctions<AuthenticatorRow>(name);
@@ -110,13 +109,11 @@ export async function hasPasskeys(scope: Scope): Promise<boolean> {
 }
 
 /** Changes an authenticator and returns it, or null when the user has none of the id. */
-export async function updateAuthenticator(
+export const updateAuthenticator = async (
   scope: Scope,
   key: { id: string; user_id: string },
   changes: Partial<AuthenticatorRow>,
-): Promise<AuthenticatorRow | null> {
-  return update<AuthenticatorRow>(scope, name, key, changes);
-}
+): Promise<AuthenticatorRow | null> => update<AuthenticatorRow>(scope, name, key, changes);
 
 export async function noteAuthenticatorUse(scope: Scope, id: string, at: Date): Promise<void> {
   await run(

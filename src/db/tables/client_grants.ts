@@ -22,18 +22,17 @@ export type ClientGrantRow = RecordRow & {
   assertions: boolean;
 };
 
-export async function findClientGrant(
+export const findClientGrant = async (
   scope: Scope,
   client_id: string,
   api_resource_id: string,
   subject_type: SubjectType,
-): Promise<ClientGrantRow | null> {
-  return (await table<ClientGrantRow>(scope, 'client_grants').where({ client_id, api_resource_id, subject_type }).first()) ?? null;
-}
+): Promise<ClientGrantRow | null> =>
+  (await table<ClientGrantRow>(scope, 'client_grants').where({ client_id, api_resource_id, subject_type }).first()) ?? null;
 
 /** Identifiers of the API resources for which the client has a grant for itself, at most `limit` by name. */
-export async function listGrantedIdentifiers(scope: Scope, client_id: string, limit: number): Promise<string[]> {
-  return (await table<ClientGrantRow>(scope, 'client_grants')
+export const listGrantedIdentifiers = async (scope: Scope, client_id: string, limit: number): Promise<string[]> =>
+  (await table<ClientGrantRow>(scope, 'client_grants')
     .join('api_resources as a', (on) =>
       on.on('a.environment_id', 'client_grants.environment_id').andOn('a.id', 'client_grants.api_resource_id'),
     )
@@ -41,7 +40,6 @@ export async function listGrantedIdentifiers(scope: Scope, client_id: string, li
     .orderBy('a.identifier')
     .limit(limit)
     .pluck('a.identifier')) as string[];
-}
 
 export const {
   insert: insertClientGrant,

@@ -92,11 +92,10 @@ const connectionsOf = (scope: Scope) =>
   ) as ReturnType<typeof table<ConnectionRow>>;
 
 /** The connections that people may use, by their display names. */
-export async function listEnabledConnections(scope: Scope): Promise<ConnectionRow[]> {
-  return connectionsOf(scope)
+export const listEnabledConnections = async (scope: Scope): Promise<ConnectionRow[]> =>
+  connectionsOf(scope)
     .where({ status: 'enabled' } as never)
     .orderBy('display_name');
-}
 
 /** The enabled connections that take assertions of this tenant of whatever issuer; null: of none. */
 export async function listTakersOfTenant(
@@ -127,13 +126,10 @@ export const findConnectionsByNames = (scope: Scope, names: readonly string[]): 
     .whereIn('name', [...names])
     .where({ organization_id: null }) as unknown as Promise<ConnectionRow[]>;
 
-export async function findConnection(scope: Scope, id: string): Promise<ConnectionRow | null> {
-  return (
-    (await connectionsOf(scope)
-      .where({ id } as never)
-      .first()) ?? null
-  );
-}
+export const findConnection = async (scope: Scope, id: string): Promise<ConnectionRow | null> =>
+  (await connectionsOf(scope)
+    .where({ id } as never)
+    .first()) ?? null;
 
 /** The connection of the id with the domains that count now, as it stays until the transaction ends, or null. */
 export async function holdConnection(scope: Scope, id: string): Promise<ConnectionRow | null> {

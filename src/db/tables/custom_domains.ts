@@ -33,33 +33,30 @@ export const listAllVerifiedDomains = async (knex: Knex): Promise<Pick<CustomDom
   knex<CustomDomainRow>('custom_domains').where({ status: 'verified' }).select('domain', 'environment_id');
 
 /** The verified domains of an environment, the primary one first. */
-export async function listVerifiedDomains(knex: Knex, environment_id: string): Promise<Pick<CustomDomainRow, 'domain' | 'is_primary'>[]> {
-  return knex<CustomDomainRow>('custom_domains')
+export const listVerifiedDomains = async (knex: Knex, environment_id: string): Promise<Pick<CustomDomainRow, 'domain' | 'is_primary'>[]> =>
+  knex<CustomDomainRow>('custom_domains')
     .where({ environment_id, status: 'verified' })
     .orderBy('is_primary', 'desc')
     .select('domain', 'is_primary');
-}
 
 export type HostRow = Pick<CustomDomainRow, 'domain' | 'status' | 'is_primary' | 'issuer_until' | 'accepts_passkeys'>;
 
 /** The domains of an environment that are for anything: those that are verified, and those that were its issuer. */
-export async function listHostsOf(knex: Knex, environment_id: string): Promise<HostRow[]> {
-  return knex<CustomDomainRow>('custom_domains')
+export const listHostsOf = async (knex: Knex, environment_id: string): Promise<HostRow[]> =>
+  knex<CustomDomainRow>('custom_domains')
     .where({ environment_id })
     .whereRaw(`(status = 'verified' or issuer_until is not null)`)
     .orderBy('domain')
     .select('domain', 'status', 'is_primary', 'issuer_until', 'accepts_passkeys');
-}
 
 /** Verified domains of all environments that were last looked up before `before`, the longest ago first. */
-export async function listDomainsToCheck(knex: Knex, before: Date, limit: number): Promise<CustomDomainRow[]> {
-  return knex<CustomDomainRow>('custom_domains')
+export const listDomainsToCheck = async (knex: Knex, before: Date, limit: number): Promise<CustomDomainRow[]> =>
+  knex<CustomDomainRow>('custom_domains')
     .where({ status: 'verified' })
     .where('last_checked_at', '<=', before)
     .whereRaw(servedSql('environment_id'))
     .orderBy('last_checked_at')
     .limit(limit);
-}
 
 /** The unique index refuses a domain that this environment has. */
 export const {
@@ -70,13 +67,11 @@ export const {
 } = rowFunctions<CustomDomainRow>('custom_domains');
 
 /** Stores the time and result of a look-up that changes no status; neither version nor `updated_at` change. */
-export async function noteDomainLookup(
+export const noteDomainLookup = async (
   scope: Scope,
   id: string,
   found: Pick<CustomDomainRow, 'last_checked_at' | 'failure_reason' | 'missing_since'> & Partial<SeenCertificate>,
-): Promise<CustomDomainRow | null> {
-  return update<CustomDomainRow>(scope, 'custom_domains', { id }, found, false);
-}
+): Promise<CustomDomainRow | null> => update<CustomDomainRow>(scope, 'custom_domains', { id }, found, false);
 
 /** No domain is the primary one any more; tokens of the one that was are taken until `issuer_until`. False when none was. */
 export async function clearPrimaryDomain(scope: Scope, { at, issuer_until }: { at: Date; issuer_until: Date }): Promise<boolean> {

@@ -34,13 +34,12 @@ export async function useDevice(scope: Scope, user_id: string, browser_digest: B
 const shownDevices = 100;
 
 /** The user's remembered browsers, last used first; at most 100. */
-export async function listDevicesOfUser(scope: Scope, user_id: string, now: Date): Promise<DeviceRow[]> {
-  return table<DeviceRow>(scope, 'devices')
+export const listDevicesOfUser = async (scope: Scope, user_id: string, now: Date): Promise<DeviceRow[]> =>
+  table<DeviceRow>(scope, 'devices')
     .where({ user_id } as never)
     .where('expires_at', '>', now)
     .orderBy('last_used_at', 'desc')
     .limit(shownDevices) as unknown as Promise<DeviceRow[]>;
-}
 
 /** Forgets one of the user's browsers, or all of them; returns how many there were. */
 export const deleteDevices = async (scope: Scope, which: { user_id: string; id?: string }): Promise<number> =>

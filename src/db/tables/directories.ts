@@ -26,13 +26,12 @@ export async function findDirectoryByToken(scope: Scope, id: string, digest: Buf
 export const { insert: insertDirectory, update: updateDirectory, remove: deleteDirectory } = rowFunctions<DirectoryRow>('directories');
 
 /** Replaces the token and keeps the one before until `previous_token_expires_at`, in one UPDATE. */
-export async function rotateDirectoryToken(
+export const rotateDirectoryToken = async (
   scope: Scope,
   id: string,
   next: Pick<DirectoryRow, 'token_digest' | 'token_hint' | 'previous_token_expires_at' | 'updated_at'>,
-): Promise<DirectoryRow | null> {
-  return update<DirectoryRow>(scope, 'directories', { id }, { ...next, previous_token_digest: scope.knex.raw('token_digest') as never });
-}
+): Promise<DirectoryRow | null> =>
+  update<DirectoryRow>(scope, 'directories', { id }, { ...next, previous_token_digest: scope.knex.raw('token_digest') as never });
 
 /** Notes that the directory was heard of; neither version nor `updated_at` change. */
 export async function noteDirectoryUse(scope: Scope, id: string, at: Date): Promise<void> {

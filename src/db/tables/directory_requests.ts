@@ -30,9 +30,8 @@ export async function insertDirectoryRequest(scope: Scope, row: Omit<DirectoryRe
 }
 
 /** The last requests of the directory, the newest first. */
-export async function listDirectoryRequests(scope: Scope, directory_id: string): Promise<DirectoryRequestRow[]> {
-  return (await table<DirectoryRequestRow>(scope, 'directory_requests')
+export const listDirectoryRequests = async (scope: Scope, directory_id: string): Promise<DirectoryRequestRow[]> =>
+  (await table<DirectoryRequestRow>(scope, 'directory_requests')
     .where({ directory_id } as never)
     .orderBy('id', 'desc')
     .limit(keptRequests)) as DirectoryRequestRow[];
-}

@@ -15,11 +15,10 @@ export type FederatedCredentialRow = RecordRow & {
 const withJson = (row: Partial<FederatedCredentialRow>): Partial<FederatedCredentialRow> =>
   row.claims === undefined ? row : { ...row, claims: JSON.stringify(row.claims) as never };
 
-export async function listCredentialsOfIssuer(scope: Scope, trusted_issuer_id: string): Promise<FederatedCredentialRow[]> {
-  return (await table<FederatedCredentialRow>(scope, 'federated_credentials')
+export const listCredentialsOfIssuer = async (scope: Scope, trusted_issuer_id: string): Promise<FederatedCredentialRow[]> =>
+  (await table<FederatedCredentialRow>(scope, 'federated_credentials')
     .where({ trusted_issuer_id })
     .orderBy('id')) as FederatedCredentialRow[];
-}
 
 export const hasFederatedCredential = async (scope: Scope, client_id: string): Promise<boolean> =>
   (await table<FederatedCredentialRow>(scope, 'federated_credentials').where({ client_id }).first('id')) !== undefined;

@@ -66,13 +66,11 @@ export async function listIdentitiesOfUser(scope: Scope, user_id: string): Promi
 export const { insert: insertIdentity } = rowFunctions<IdentityRow>('identities');
 
 /** Stores what the provider said at a login; null when there is no such identity, of that user and generation where they are named. */
-export async function updateIdentity(
+export const updateIdentity = async (
   scope: Scope,
   which: Pick<IdentityRow, 'id'> & Partial<Pick<IdentityRow, 'user_id' | 'generation'>>,
   changes: Partial<IdentityRow>,
-): Promise<IdentityRow | null> {
-  return update<IdentityRow>(scope, 'identities', which, changes, false);
-}
+): Promise<IdentityRow | null> => update<IdentityRow>(scope, 'identities', which, changes, false);
 
 /**
  * Makes the user's identities void, but those of one connection: they belong to no generation any more, until the person proves the local account again.

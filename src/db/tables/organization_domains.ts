@@ -19,24 +19,22 @@ export type OrganizationDomainRow = RecordRow & {
 };
 
 /** The verified domains of all organizations of the environment. */
-export async function listVerifiedOrganizationDomains(
+export const listVerifiedOrganizationDomains = async (
   scope: Scope,
-): Promise<Pick<OrganizationDomainRow, 'id' | 'organization_id' | 'domain' | 'connection_id'>[]> {
-  return (await table<OrganizationDomainRow>(scope, 'organization_domains')
+): Promise<Pick<OrganizationDomainRow, 'id' | 'organization_id' | 'domain' | 'connection_id'>[]> =>
+  (await table<OrganizationDomainRow>(scope, 'organization_domains')
     .where({ status: 'verified' } as never)
     .orderBy('domain')
     .select('id', 'organization_id', 'domain', 'connection_id')) as never;
-}
 
 /** Verified domains of all environments that were last looked up before `before`, the longest ago first. */
-export async function listOrganizationDomainsToCheck(knex: Knex, before: Date, limit: number): Promise<OrganizationDomainRow[]> {
-  return knex<OrganizationDomainRow>('organization_domains')
+export const listOrganizationDomainsToCheck = async (knex: Knex, before: Date, limit: number): Promise<OrganizationDomainRow[]> =>
+  knex<OrganizationDomainRow>('organization_domains')
     .where({ status: 'verified' })
     .where('last_checked_at', '<=', before)
     .whereRaw(servedSql('environment_id'))
     .orderBy('last_checked_at')
     .limit(limit);
-}
 
 export const {
   lock: lockOrganizationDomain,

@@ -31,13 +31,10 @@ export type PasscodeRow = {
   created_at: Date;
 };
 
-export async function findPasscode(scope: Scope, purpose: PasscodePurpose, id: string): Promise<PasscodeRow | null> {
-  return (
-    (await table<PasscodeRow>(scope, 'passcodes')
-      .where({ id, purpose } as never)
-      .first()) ?? null
-  );
-}
+export const findPasscode = async (scope: Scope, purpose: PasscodePurpose, id: string): Promise<PasscodeRow | null> =>
+  (await table<PasscodeRow>(scope, 'passcodes')
+    .where({ id, purpose } as never)
+    .first()) ?? null;
 
 export const { insert: insertPasscode } = rowFunctions<PasscodeRow>('passcodes');
 
@@ -206,17 +203,15 @@ export async function findBoundPasscode(
 }
 
 /** Ends the open password resets of a user and returns how many there were. */
-export async function voidPasswordResets(scope: Scope, user_id: string, now: Date): Promise<number> {
-  return table<PasscodeRow>(scope, 'passcodes')
+export const voidPasswordResets = async (scope: Scope, user_id: string, now: Date): Promise<number> =>
+  table<PasscodeRow>(scope, 'passcodes')
     .where({ user_id, purpose: 'password_reset' } as never)
     .whereNull('consumed_at')
     .update({ consumed_at: now } as never);
-}
 
 /** Ends every code of a user that was not used yet, whatever it is for. */
-export async function voidPasscodes(scope: Scope, user_id: string, now: Date): Promise<number> {
-  return table<PasscodeRow>(scope, 'passcodes')
+export const voidPasscodes = async (scope: Scope, user_id: string, now: Date): Promise<number> =>
+  table<PasscodeRow>(scope, 'passcodes')
     .where({ user_id } as never)
     .whereNull('consumed_at')
     .update({ consumed_at: now } as never);
-}

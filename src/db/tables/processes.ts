@@ -70,9 +70,5 @@ export async function isBackgroundAtWork(knex: Knex): Promise<boolean> {
 }
 
 /** The processes at work, the oldest first. */
-export async function listProcesses(knex: Knex): Promise<ProcessRow[]> {
-  return knex<ProcessRow>('processes')
-    .whereRaw('seen_at > now() - make_interval(secs => ?)', [lifetimeSeconds])
-    .orderBy('started_at')
-    .limit(200);
-}
+export const listProcesses = async (knex: Knex): Promise<ProcessRow[]> =>
+  knex<ProcessRow>('processes').whereRaw('seen_at > now() - make_interval(secs => ?)', [lifetimeSeconds]).orderBy('started_at').limit(200);

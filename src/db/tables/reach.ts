@@ -24,15 +24,14 @@ export async function listReachOfRoles(scope: Scope, role_ids: readonly string[]
 }
 
 /** Permissions that the default roles give every new user. */
-export async function listReachOfDefaultRoles(scope: Scope): Promise<string[]> {
-  return names(
+export const listReachOfDefaultRoles = async (scope: Scope): Promise<string[]> =>
+  names(
     scope,
     `select distinct ${named} from roles r
        join role_permissions rp on rp.environment_id = r.environment_id and rp.role_id = r.id ${ofRoles}
      where r.environment_id = ? and r.is_default`,
     [scope.environment_id],
   );
-}
 
 /**
  * Permissions that the user's roles hold, those as a member of organizations too, also of one that makes whoever has such an address a member (`auto_membership`);
@@ -60,15 +59,14 @@ export async function listReachOfUser(scope: Scope, user_id: string): Promise<st
 }
 
 /** Those that the user's roles hold in the environment alone. */
-export async function listReachInEnvironment(scope: Scope, user_id: string): Promise<string[]> {
-  return names(
+export const listReachInEnvironment = async (scope: Scope, user_id: string): Promise<string[]> =>
+  names(
     scope,
     `select distinct ${named} from user_roles ur
        join role_permissions rp on rp.environment_id = ur.environment_id and rp.role_id = ur.role_id ${ofRoles}
      where ur.environment_id = ? and ur.user_id = ?`,
     [scope.environment_id, user_id],
   );
-}
 
 /** Permissions of all roles that count in an organization: those of new members, of members and of groups. */
 export async function listReachOfOrganization(scope: Scope, organization_id: string): Promise<string[]> {
@@ -90,13 +88,12 @@ export async function listReachOfOrganization(scope: Scope, organization_id: str
 }
 
 /** Permissions of a member's roles in an organization, directly and by groups. */
-export async function listReachOfMember(scope: Scope, organization_id: string, user_id: string): Promise<string[]> {
-  return names(
+export const listReachOfMember = async (scope: Scope, organization_id: string, user_id: string): Promise<string[]> =>
+  names(
     scope,
     `select distinct ${named} from member_roles(?, ?, ?) given join role_permissions rp on rp.environment_id = ? and rp.role_id = given.role_id ${ofRoles}`,
     [scope.environment_id, organization_id, user_id, scope.environment_id],
   );
-}
 
 /** Scopes of the clients' grants, of either subject type, and what exchanging people's tokens, and assertions of them, reach. */
 export async function listReachOfClientGrants(scope: Scope, client_ids: readonly string[]): Promise<string[]> {
@@ -135,40 +132,37 @@ export async function listReachOfConsents(scope: Scope, client_ids: readonly str
 }
 
 /** What a client may have for itself at other APIs than the Management API. */
-export async function listGrantedElsewhere(scope: Scope, client_id: string): Promise<string[]> {
-  return names(
+export const listGrantedElsewhere = async (scope: Scope, client_id: string): Promise<string[]> =>
+  names(
     scope,
     `select distinct ${named} from client_grants g
        join api_resources a on a.environment_id = g.environment_id and a.id = g.api_resource_id and not a.is_system, unnest(g.scopes) p(name)
      where g.environment_id = ? and g.client_id = ? and g.subject_type = 'client'`,
     [scope.environment_id, client_id],
   );
-}
 
 /** Permissions of an API resource; with `exchanges`, what the clients reach besides that exchange people's tokens for its own. */
-export async function listReachOfApiResource(scope: Scope, id: string, { exchanges = false } = {}): Promise<string[]> {
-  return names(
+export const listReachOfApiResource = async (scope: Scope, id: string, { exchanges = false } = {}): Promise<string[]> =>
+  names(
     scope,
     `select ${named} from permissions p join api_resources a on a.environment_id = p.environment_id and a.id = p.api_resource_id
      where p.environment_id = ? and p.api_resource_id = ?
      union select 'users:write' from client_grants x where ? and x.environment_id = ? and x.api_resource_id = ? and (x.token_exchange <> 'none' or x.assertions)`,
     [scope.environment_id, id, exchanges, scope.environment_id, id],
   );
-}
 
 /** What the clients reach besides that exchange people's tokens for this permission. */
-export async function listReachOfExchanges(scope: Scope, api_resource_id: string, permission: string): Promise<string[]> {
-  return names(
+export const listReachOfExchanges = async (scope: Scope, api_resource_id: string, permission: string): Promise<string[]> =>
+  names(
     scope,
     `select 'users:write' as name from client_grants x
      where x.environment_id = ? and x.api_resource_id = ? and x.token_exchange <> 'none' and ? = any (x.scopes) limit 1`,
     [scope.environment_id, api_resource_id, permission],
   );
-}
 
 /** Permissions of all users with a valid identity of one of the connections (of its present generation), those as members of organizations too. */
-export async function listReachOfLinkedUsers(scope: Scope, connection_ids: readonly string[]): Promise<string[]> {
-  return names(
+export const listReachOfLinkedUsers = async (scope: Scope, connection_ids: readonly string[]): Promise<string[]> =>
+  names(
     scope,
     `with linked as (
        select i.environment_id, i.user_id from identities i
@@ -188,7 +182,6 @@ export async function listReachOfLinkedUsers(scope: Scope, connection_ids: reado
      where rp.environment_id = ?`,
     [scope.environment_id, [...connection_ids], scope.environment_id],
   );
-}
 
 /** What of an organization speaks for its people: its connections and directories, and what lets clients have assertions about them. */
 export async function listSpeakersOfOrganization(

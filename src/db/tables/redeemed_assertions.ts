@@ -25,14 +25,12 @@ const find: Statement = {
 };
 
 /** The account of the subject at the connection, and its person, with whether they are an active member of the organization. */
-export async function findAssertedIdentity(
+export const findAssertedIdentity = async (
   scope: Scope,
   connection_id: string,
   subject: string,
   organization_id: string | null,
-): Promise<AssertedIdentity | null> {
-  return (await run<AssertedIdentity>(scope, find, [connection_id, subject, organization_id]))[0] ?? null;
-}
+): Promise<AssertedIdentity | null> => (await run<AssertedIdentity>(scope, find, [connection_id, subject, organization_id]))[0] ?? null;
 
 /** What redeeming an assertion stores. */
 export type AssertionRedemption = {

@@ -118,29 +118,26 @@ export async function countRoleHolders(
 }
 
 /** The proven addresses of active users who hold the role, with the language of each (`locale`), the oldest accounts first. */
-export async function listRoleHolderAddresses(
+export const listRoleHolderAddresses = async (
   scope: Scope,
   role_id: string,
   limit: number,
-): Promise<{ email: string; locale: string | null }[]> {
-  return (await table(scope, 'user_roles')
+): Promise<{ email: string; locale: string | null }[]> =>
+  (await table(scope, 'user_roles')
     .where('user_roles.role_id' as never, role_id)
     .join('users as u', (on) => on.on('u.environment_id', 'user_roles.environment_id').andOn('u.id', 'user_roles.user_id'))
     .where({ 'u.status': 'active', 'u.email_verified': true } as never)
     .orderBy('u.id')
     .limit(limit)
     .select('u.email', 'u.locale')) as unknown as { email: string; locale: string | null }[];
-}
 
 /** Increments the version of a role or user whose links have changed. */
-export async function touchRecord<Row extends { id: string; updated_at: Date }>(
+export const touchRecord = async <Row extends { id: string; updated_at: Date }>(
   scope: Scope,
   name: 'roles' | 'users',
   id: string,
   at: Date,
-): Promise<Row | null> {
-  return update<Row>(scope, name, { id } as Partial<Row>, { updated_at: at } as Partial<Row>);
-}
+): Promise<Row | null> => update<Row>(scope, name, { id } as Partial<Row>, { updated_at: at } as Partial<Row>);
 
 /** How many active users of each environment hold the role of the name; environments where nobody does have 0. */
 export async function countHoldersByEnvironment(

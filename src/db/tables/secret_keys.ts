@@ -52,11 +52,10 @@ export async function removeSecretKeyHolder(knex: Knex, id: string): Promise<voi
 export const listSecretKeys = async (knex: Knex): Promise<SecretKeyRow[]> =>
   knex<SecretKeyRow>('secret_keys').orderByRaw('sealing_since desc nulls last, created_at, id');
 
-export async function listSecretKeyHolders(knex: Knex): Promise<SecretKeyHolder[]> {
-  return knex<SecretKeyHolder & { seen_at: Date }>('secret_key_holders')
+export const listSecretKeyHolders = async (knex: Knex): Promise<SecretKeyHolder[]> =>
+  knex<SecretKeyHolder & { seen_at: Date }>('secret_key_holders')
     .whereRaw(`seen_at > now() - make_interval(secs => ?)`, [holderLifetimeSeconds])
     .select('id', 'sealing_key', 'opening_keys');
-}
 
 /**
  * Notes how many values each key has sealed. A key other than `sealing_key` that has none, and that no process seals with, is emptied.

@@ -215,11 +215,10 @@ export async function revokeSessions(
 }
 
 /** Ends every session of every environment. @returns how many */
-export async function revokeAllSessions(knex: Knex, at: Date, reason: string): Promise<number> {
-  return knex<SessionRow>('sessions')
+export const revokeAllSessions = async (knex: Knex, at: Date, reason: string): Promise<number> =>
+  knex<SessionRow>('sessions')
     .whereNull('revoked_at')
     .update({ revoked_at: at, revoke_reason: reason, updated_at: at, version: knex.raw('version + 1') as never });
-}
 
 /** A hundred of them at most, last active first. */
 const lastActive = (sessions: Knex.QueryBuilder) =>
@@ -232,6 +231,5 @@ export async function listLiveSessionsOfUser(scope: Scope, user_id: string, boun
 }
 
 /** The user's sessions that were ended for this reason since that moment, last active first; at most 100. */
-export async function listSessionsEnded(scope: Scope, user_id: string, reason: string, since: Date): Promise<SessionRow[]> {
-  return lastActive(table<SessionRow>(scope, 'sessions').where({ user_id, revoke_reason: reason }).where('revoked_at', '>=', since));
-}
+export const listSessionsEnded = async (scope: Scope, user_id: string, reason: string, since: Date): Promise<SessionRow[]> =>
+  lastActive(table<SessionRow>(scope, 'sessions').where({ user_id, revoke_reason: reason }).where('revoked_at', '>=', since));

@@ -50,12 +50,11 @@ export async function countSignalStreams(scope: Scope, client_id: string): Promi
 /** What waits for a stream is deleted with it. */
 export const { insert: insertSignalStream, remove: removeSignalStream } = rowFunctions<SignalStreamRow>('signal_streams');
 
-export async function listSignalStreams(scope: Scope, client_id: string): Promise<SignalStreamRow[]> {
-  return table<SignalStreamRow>(scope, 'signal_streams')
+export const listSignalStreams = async (scope: Scope, client_id: string): Promise<SignalStreamRow[]> =>
+  table<SignalStreamRow>(scope, 'signal_streams')
     .where({ client_id } as never)
     .orderBy('created_at')
     .orderBy('id') as unknown as Promise<SignalStreamRow[]>;
-}
 
 /** The client's own stream of the id; null when it is another's. With `lock` nobody else changes it until the transaction ends. */
 export async function findSignalStream(scope: Scope, client_id: string, id: string, lock = false): Promise<SignalStreamRow | null> {

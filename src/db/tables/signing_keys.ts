@@ -61,16 +61,14 @@ export async function listWatchedSigningKeys(knex: Knex): Promise<WatchedSigning
 }
 
 /** The primary and next keys of the environment. */
-export async function listActingSigningKeys(scope: Scope): Promise<Omit<WatchedSigningKey, 'environment'>[]> {
-  return table<SigningKeyRow>(scope, 'signing_keys')
+export const listActingSigningKeys = async (scope: Scope): Promise<Omit<WatchedSigningKey, 'environment'>[]> =>
+  table<SigningKeyRow>(scope, 'signing_keys')
     .whereIn('status', ['primary', 'next'])
     .select('kid', 'algorithm', 'status', 'activated_at', 'created_at') as unknown as Promise<Omit<WatchedSigningKey, 'environment'>[]>;
-}
 
 /** The `kid` of every key, of all environments, that isn't deactivated. */
-export async function listPublishedKids(knex: Knex): Promise<Pick<SigningKeyRow, 'environment_id' | 'kid'>[]> {
-  return knex<SigningKeyRow>('signing_keys')
+export const listPublishedKids = async (knex: Knex): Promise<Pick<SigningKeyRow, 'environment_id' | 'kid'>[]> =>
+  knex<SigningKeyRow>('signing_keys')
     .whereNot({ status: 'deactivated' })
     .orderBy(['environment_id', 'created_at'])
     .select('environment_id', 'kid');
-}

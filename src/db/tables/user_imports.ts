@@ -79,14 +79,12 @@ export async function wakeImports(scope: Scope): Promise<void> {
 }
 
 /** Changes an import whose lease is still the one of `lease_id`, and returns it as it is then; null when it was lost, or the import cancelled. */
-export async function updateLeasedImport(
+export const updateLeasedImport = async (
   scope: Scope,
   id: string,
   lease_id: string,
   changes: Partial<UserImportRow>,
-): Promise<UserImportRow | null> {
-  return update<UserImportRow>(scope, 'user_imports', { id, lease_id, status: 'running' }, changes);
-}
+): Promise<UserImportRow | null> => update<UserImportRow>(scope, 'user_imports', { id, lease_id, status: 'running' }, changes);
 
 /** Takes the import that has waited longest, of all environments, and whose work nobody else has; null when there is none. */
 export async function claimUserImport(

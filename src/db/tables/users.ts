@@ -152,14 +152,13 @@ export const replacePassword = async (scope: Scope, id: string, proven_hash: str
   update<UserRow>(scope, 'users', { id, password_hash: proven_hash }, changes);
 
 /** Stores the first password of a user whose old system has found it right; null when there is one by now. */
-export async function adoptPassword(scope: Scope, id: string, password_hash: string, at: Date): Promise<UserRow | null> {
-  return update<UserRow>(
+export const adoptPassword = async (scope: Scope, id: string, password_hash: string, at: Date): Promise<UserRow | null> =>
+  update<UserRow>(
     scope,
     'users',
     { id, password_hash: null, pending_migration: true },
     { password_hash, password_changed_at: at, updated_at: at },
   );
-}
 
 /**
  * Takes it upon the caller to look up a password that is still the proven one: of many that ask at once one is true, and from then on nobody is until `since`
@@ -185,25 +184,23 @@ export async function returnPasswordLookUp(scope: Scope, id: string, proven_hash
 }
 
 /** Notes that the proven password was found among leaked ones, and returns the user; null when it is another one by now, or was found before. */
-export async function notePasswordBreached(scope: Scope, id: string, proven_hash: string, at: Date): Promise<UserRow | null> {
-  return update<UserRow>(
+export const notePasswordBreached = async (scope: Scope, id: string, proven_hash: string, at: Date): Promise<UserRow | null> =>
+  update<UserRow>(
     scope,
     'users',
     { id, password_hash: proven_hash, password_breached_at: null, status: 'active' },
     { password_breached_at: at },
   );
-}
 
 /** Accounts of all environments whose time to return is over; those that waited longest first. A blocked one waits until it is unblocked. */
-export async function listDueDeletions(knex: Knex, now: Date, limit: number): Promise<Pick<UserRow, 'environment_id' | 'id'>[]> {
-  return knex<UserRow>('users')
+export const listDueDeletions = async (knex: Knex, now: Date, limit: number): Promise<Pick<UserRow, 'environment_id' | 'id'>[]> =>
+  knex<UserRow>('users')
     .select('environment_id', 'id')
     .where('deletion_due_at', '<=', now)
     .where('status', 'active')
     .whereRaw(servedSql('environment_id'))
     .orderBy('deletion_due_at')
     .limit(limit);
-}
 
 /**
  * What a sign-in rests on: whether the address was proven when the proofs were judged, and the password's hash, null without one. `guest`: on the word of an

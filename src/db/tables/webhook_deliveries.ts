@@ -112,8 +112,8 @@ async function queue(scope: Scope, statement: Statement, { webhook_id, since, un
  * One new delivery for each event that failed for good in the period and has neither succeeded nor is under way; the oldest first, up to `limit`.
  * @returns how many
  */
-export function insertRedeliveries(scope: Scope, which: Redelivered): Promise<number> {
-  return queue(
+export const insertRedeliveries = (scope: Scope, which: Redelivered): Promise<number> =>
+  queue(
     scope,
     {
       name: 'webhook_deliveries.redeliver_failed',
@@ -132,14 +132,13 @@ export function insertRedeliveries(scope: Scope, which: Redelivered): Promise<nu
     },
     which,
   );
-}
 
 /**
  * Has what waits for another attempt tried at once: deliveries of the period, up to `limit`; one that is being attempted is left alone.
  * @returns how many
  */
-export function hastenRetries(scope: Scope, which: Redelivered): Promise<number> {
-  return queue(
+export const hastenRetries = (scope: Scope, which: Redelivered): Promise<number> =>
+  queue(
     scope,
     {
       name: 'webhook_deliveries.hasten',
@@ -154,7 +153,6 @@ export function hastenRetries(scope: Scope, which: Redelivered): Promise<number>
     },
     which,
   );
-}
 
 /** What {@link insertRedeliveries} and {@link hastenRetries} would take from each of some times on, counted up to one beyond `limit`. */
 export async function countRedeliveries(

@@ -32,8 +32,8 @@ export type NotableResult = Pick<AttemptResult, 'id' | 'environment_id' | 'webho
  * Records attempts and moves their deliveries to the next state, in one statement. A delivery whose lease isn't ours any more is left alone.
  * @returns what was lost or has failed; nothing is answered for successes
  */
-export async function recordWebhookAttempts(knex: Knex, results: readonly AttemptResult[]): Promise<NotableResult[]> {
-  return runSystem<NotableResult>(knex, { name: 'webhook_queue.record', text: recordText }, [
+export const recordWebhookAttempts = async (knex: Knex, results: readonly AttemptResult[]): Promise<NotableResult[]> =>
+  runSystem<NotableResult>(knex, { name: 'webhook_queue.record', text: recordText }, [
     plainArray(results, (one) => one.environment_id),
     plainArray(results, (one) => one.id),
     plainArray(results, (one) => one.lease_id),
@@ -49,7 +49,6 @@ export async function recordWebhookAttempts(knex: Knex, results: readonly Attemp
     plainArray(results, (one) => one.failure_reason),
     plainArray(results, (one) => one.retry_in_ms),
   ]);
-}
 
 // Columns as arrays: writing them costs this process half of what the same rows cost as JSON; PostgreSQL reads one as fast as the other.
 const recordText = `

@@ -55,11 +55,10 @@ export async function countSubscriptions(scope: Scope): Promise<{ event_type: st
 }
 
 /** The enabled webhooks with what they subscribe to. */
-export async function listSubscriptions(scope: Scope): Promise<Pick<WebhookRow, 'id' | 'events'>[]> {
-  return table<WebhookRow>(scope, 'webhooks')
+export const listSubscriptions = async (scope: Scope): Promise<Pick<WebhookRow, 'id' | 'events'>[]> =>
+  table<WebhookRow>(scope, 'webhooks')
     .where({ status: 'enabled' } as never)
     .select('id', 'events') as unknown as Promise<Pick<WebhookRow, 'id' | 'events'>[]>;
-}
 
 /** Replaces the secret and keeps the old one as the previous one, in one UPDATE, so that concurrent rotations each leave a consistent pair. */
 export async function rotateWebhookSecret(

@@ -25,12 +25,11 @@ export async function noteWorkloadRefusal(scope: Scope, row: Omit<WorkloadRefusa
 }
 
 /** The client's last refusals, the latest first. */
-export async function listWorkloadRefusals(scope: Scope, client_id: string): Promise<WorkloadRefusalRow[]> {
-  return (await table<WorkloadRefusalRow>(scope, 'workload_refusals')
+export const listWorkloadRefusals = async (scope: Scope, client_id: string): Promise<WorkloadRefusalRow[]> =>
+  (await table<WorkloadRefusalRow>(scope, 'workload_refusals')
     .where({ client_id })
     .orderBy([
       { column: 'refused_at', order: 'desc' },
       { column: 'id', order: 'desc' },
     ])
     .limit(keptRefusals)) as WorkloadRefusalRow[];
-}

@@ -63,10 +63,9 @@ export async function approveElsewhere(
 }
 
 /** The person's no; `muted`: and no more for a day. False when it was answered before or has expired. */
-export async function refuseElsewhere(ctx: Context, approval: AskedApproval, answerer: Answerer, muted: boolean): Promise<boolean> {
-  return transaction(ctx, async (tx) => {
+export const refuseElsewhere = async (ctx: Context, approval: AskedApproval, answerer: Answerer, muted: boolean): Promise<boolean> =>
+  transaction(ctx, async (tx) => {
     if (!(await answerDeviceCode(tx.scope, approval.digest, null, tx.clock.now()))) return false;
     await record(tx, approval, answerer, { decision: 'refused', muted, acr: null });
     return true;
   });
-}

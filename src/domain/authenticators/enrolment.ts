@@ -181,24 +181,21 @@ export async function activateTotpOf(
 }
 
 /** Makes a new set of recovery codes, for whoever has a factor that they stand in for; null otherwise. */
-export async function makeRecoveryCodes(ctx: Context, user_id: string, origin: Origin): Promise<string[] | null> {
-  return transaction(ctx, async (tx) => {
+export const makeRecoveryCodes = async (ctx: Context, user_id: string, origin: Origin): Promise<string[] | null> =>
+  transaction(ctx, async (tx) => {
     const user = await lockUser(tx.scope, user_id);
     if (!user || !hasFactor(user)) return null;
     const codes = await renewRecoveryCodes(tx, user, origin);
     await tellOwner(tx, user, { kind: 'recovery_codes_made' }, origin);
     return codes;
   });
-}
 
 /** Renames an authenticator of the user; null when there is none of the id. */
-export async function renameAuthenticator(
+export const renameAuthenticator = async (
   ctx: Context,
   key: { user_id: string; id: string },
   name: string,
-): Promise<AuthenticatorRow | null> {
-  return isUuid(key.id) ? updateAuthenticator(ctx.scope, key, { name, updated_at: ctx.clock.now() }) : null;
-}
+): Promise<AuthenticatorRow | null> => (isUuid(key.id) ? updateAuthenticator(ctx.scope, key, { name, updated_at: ctx.clock.now() }) : null);
 
 /** The name of a new factor that its owner doesn't name. */
 export const defaultName = (kind: AuthenticatorKind): string =>

@@ -29,8 +29,8 @@ export type TwoStepOutcome =
   | { readonly outcome: 'changed'; readonly two_step_enabled: boolean; readonly recovery_codes: string[] | null }
   | { readonly outcome: 'factor_missing' | 'factor_required' | 'not_found' };
 
-export async function setTwoStep(ctx: Context, user_id: string, enabled: boolean, origin: Origin): Promise<TwoStepOutcome> {
-  return transaction(ctx, async (tx): Promise<TwoStepOutcome> => {
+export const setTwoStep = async (ctx: Context, user_id: string, enabled: boolean, origin: Origin): Promise<TwoStepOutcome> =>
+  transaction(ctx, async (tx): Promise<TwoStepOutcome> => {
     const user = await lockUser(tx.scope, user_id);
     if (!user) return { outcome: 'not_found' };
     if (enabled && !hasFactor(user)) return { outcome: 'factor_missing' };
@@ -39,4 +39,3 @@ export async function setTwoStep(ctx: Context, user_id: string, enabled: boolean
     const recovery_codes = enabled ? await firstRecoveryCodes(tx, user_id, origin) : null;
     return { outcome: 'changed', two_step_enabled: enabled, recovery_codes };
   });
-}

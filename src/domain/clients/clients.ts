@@ -102,16 +102,15 @@ export async function apiResourceById(ctx: Context, id: string): Promise<ApiReso
 }
 
 /** What the client may have of the resource for itself (`client`), or may ask people for (`user`); remembered until a grant changes. */
-export function clientGrantOf(
+export const clientGrantOf = (
   ctx: Context,
   client_id: string,
   resource: ApiResource,
   subject_type: SubjectType,
-): Promise<ClientGrantRow | null> {
-  return remembered(ctx, 'client_grants', `${subject_type} ${resource.id} ${client_id}`, ({ scope }) =>
+): Promise<ClientGrantRow | null> =>
+  remembered(ctx, 'client_grants', `${subject_type} ${resource.id} ${client_id}`, ({ scope }) =>
     findClientGrant(scope, client_id, resource.id, subject_type),
   );
-}
 
 /** Whether any client may ask people for tokens of the resource. Never so for the Management API, whatever its row says. */
 const isOpenToAll = (resource: ApiResource): boolean => resource.user_access === 'open' && !resource.is_system;

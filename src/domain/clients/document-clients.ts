@@ -70,13 +70,13 @@ function verified({ environment }: Context, before: ClientRow, columns: Partial<
 }
 
 /** Makes the row say what the document says, unless another process has read it later; it may be verified no longer then. Emits `client.updated`. @returns the row as it is then */
-export async function mirrorDocument(
+export const mirrorDocument = async (
   ctx: Context,
   client: ClientRow,
   document: MetadataDocument,
   columns: Partial<ClientRow>,
-): Promise<ClientRow | null> {
-  return transaction(ctx, async (tx) => {
+): Promise<ClientRow | null> =>
+  transaction(ctx, async (tx) => {
     const before = await findClient(tx.scope, client.id);
     if (!before || (before.document_read_at ?? 0) >= document.read_at) return before;
     const changes = { ...columns, ...verified(tx, before, columns), ...readingOf(document) };
@@ -94,7 +94,6 @@ export async function mirrorDocument(
       );
     return after;
   });
-}
 
 /** Notes that the document was read again and is the same. */
 export async function keepDocument(ctx: Context, client: ClientRow, { read_at, fresh_until }: MetadataDocument): Promise<void> {

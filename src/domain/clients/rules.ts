@@ -60,23 +60,21 @@ const refused = (attribute: string | (string | number)[], code: ApiErrorCode, de
   attribute,
 });
 
-function redirectProblems(attribute: 'redirect_uris' | 'post_logout_redirect_uris', uris: readonly string[], native: boolean): Problem[] {
-  return uris.flatMap((uri, index) => {
+const redirectProblems = (attribute: 'redirect_uris' | 'post_logout_redirect_uris', uris: readonly string[], native: boolean): Problem[] =>
+  uris.flatMap((uri, index) => {
     const problem =
       redirectUriProblem(uri) ??
       (!native && !/^https?:/i.test(uri) ? 'must use https (private-use schemes are for native applications)' : null);
     return problem === null ? [] : [refused([attribute, index], 'invalid_redirect_uri', `The URI ${problem}.`)];
   });
-}
 
-function originProblems(origins: readonly string[]): Problem[] {
-  return origins.flatMap((origin, index) => {
+const originProblems = (origins: readonly string[]): Problem[] =>
+  origins.flatMap((origin, index) => {
     const fits = URL.canParse(origin) && /^https?:$/.test(new URL(origin).protocol) && new URL(origin).origin === origin;
     return fits
       ? []
       : [refused(['allowed_origins', index], 'invalid_origin', 'An origin is scheme, host and port, such as https://app.example.com.')];
   });
-}
 
 function grantProblems(client: RuledClient): Problem[] {
   const { application_type, grant_types, token_endpoint_auth_method } = client;

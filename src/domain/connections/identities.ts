@@ -32,11 +32,11 @@ function isLastWayIn(user: Pick<UserRow, 'password_hash'>, identities: readonly 
  * Management API keeps its own record. The user's row is held meanwhile, so that two of them
  * unlinked at the same moment don't leave the user outside.
  */
-export async function unlinkIdentity(
+export const unlinkIdentity = async (
   ctx: Context,
   input: { user_id: string; identity_id: string; origin?: Origin },
-): Promise<UnlinkOutcome> {
-  return transaction(ctx, async (tx): Promise<UnlinkOutcome> => {
+): Promise<UnlinkOutcome> =>
+  transaction(ctx, async (tx): Promise<UnlinkOutcome> => {
     const user = await lockUser(tx.scope, input.user_id);
     const identities = user ? await listIdentitiesOfUser(tx.scope, user.id) : [];
     const identity = identities.find(({ id }) => id === input.identity_id);
@@ -50,7 +50,6 @@ export async function unlinkIdentity(
     }
     return 'unlinked';
   });
-}
 
 export type ProviderAccount = {
   readonly connection_id: string;
@@ -62,14 +61,12 @@ export type ProviderAccount = {
 };
 
 /** Links an account at a provider to a user: that alone is no login. @throws SQLSTATE 23505 when (connection, subject) is linked already */
-export async function linkIdentity(
+export const linkIdentity = async (
   tx: Context,
   user_id: string,
   account: ProviderAccount,
   last_login_at: Date | null = null,
-): Promise<IdentityRow> {
-  return insertIdentity(tx.scope, { user_id, ...account, last_login_at, ...newStamps(tx.clock.now()) });
-}
+): Promise<IdentityRow> => insertIdentity(tx.scope, { user_id, ...account, last_login_at, ...newStamps(tx.clock.now()) });
 
 /** How an account is linked: the provider's name for the mail, and the sign-in that it is linked with, if it is one. */
 type Link = { readonly provider: string; readonly origin: Origin; readonly last_login_at?: Date };

@@ -53,13 +53,12 @@ const refused = (attribute: string | (string | number)[], code: ApiErrorCode, de
 
 const mappable: ReadonlySet<string> = new Set([...mappableAttributes, ...Object.keys(attributeAliases)]);
 
-function mappingProblems(row: ConnectionRow): Problem[] {
-  return Object.keys(row.claim_mapping)
+const mappingProblems = (row: ConnectionRow): Problem[] =>
+  Object.keys(row.claim_mapping)
     .filter((name) => !mappable.has(name))
     .map((name) =>
       refused(['claim_mapping', name], 'unknown_attribute', `"${name.slice(0, 100)}" is not an attribute that claims can fill.`),
     );
-}
 
 function listProblems(row: ConnectionRow): Problem[] {
   const scopes = row.scopes.flatMap((scope, index) =>

@@ -13,12 +13,11 @@ const urlTexts: Record<UrlProblem, string> = {
 };
 
 /** Addresses of a provider that nothing may be sent to or fetched from. */
-export function urlProblems(row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] {
-  return (['issuer', ...endpointFields, 'assertion_issuer', 'assertion_jwks_uri', 'signals_issuer', 'signals_poll_url'] as const).flatMap(
+export const urlProblems = (row: ConnectionRow, policy: { allowPrivateNetwork: boolean }): Problem[] =>
+  (['issuer', ...endpointFields, 'assertion_issuer', 'assertion_jwks_uri', 'signals_issuer', 'signals_poll_url'] as const).flatMap(
     (field) => {
       const url = row[field];
       const problem = url === null ? null : checkUrl(url, policy);
       return problem === null ? [] : [{ status: 422, code: problem, detail: `The URL ${urlTexts[problem]}.`, attribute: field }];
     },
   );
-}

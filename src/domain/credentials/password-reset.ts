@@ -92,13 +92,11 @@ export async function requestPasswordReset(ctx: Context, address: EmailAddress, 
  * Starts the recovery of a known account, for the Management API's `send_password_reset`: the code and the link are in the mail and
  * nowhere else. An administrator's lasts a day, because nobody waits for it.
  */
-export async function startPasswordReset(
+export const startPasswordReset = async (
   ctx: Context,
   user: UserRow,
   { initiated_by, origin = unknownOrigin }: { initiated_by: ResetInitiator; origin?: MailOrigin },
-): Promise<StartedReset> {
-  return openReset(ctx, { address: user, user, initiated_by, origin });
-}
+): Promise<StartedReset> => openReset(ctx, { address: user, user, initiated_by, origin });
 
 /** The result of a password reset. A refused password leaves the code usable. */
 export type ResetVerdict =

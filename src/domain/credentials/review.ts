@@ -42,12 +42,11 @@ export async function recoveredBy(ctx: Context, user: Pick<UserRow, 'id' | 'pass
 }
 
 /** Unlinks these identities of the user; ids of others are ignored. @returns how many were unlinked */
-export async function dropIdentities(ctx: Context, user_id: string, ids: readonly string[], origin: Origin): Promise<number> {
-  return transaction(ctx, async (tx) => {
+export const dropIdentities = async (ctx: Context, user_id: string, ids: readonly string[], origin: Origin): Promise<number> =>
+  transaction(ctx, async (tx) => {
     let gone = 0;
     for (const identity_id of new Set(ids)) {
       if ((await unlinkIdentity(tx, { user_id, identity_id, origin })) === 'unlinked') gone++;
     }
     return gone;
   });
-}

@@ -46,12 +46,11 @@ export async function completeEnvironment(deps: Pick<Deps, 'config' | 'db' | 'lo
 }
 
 /** The environment of the id, remembered until it, its domains or its texts change. */
-export async function findEnvironmentById(deps: Deps, id: string): Promise<Environment | null> {
-  return deps.cache.get(id, 'environments', id, async () => {
+export const findEnvironmentById = async (deps: Deps, id: string): Promise<Environment | null> =>
+  deps.cache.get(id, 'environments', id, async () => {
     const row = await findEnvironment(deps.db.knex, id);
     return row && completeEnvironment(deps, row);
   });
-}
 
 /** The same for what works by itself: null also while the environment is held, and once it has moved (specification 24.2.2). */
 export async function findServedEnvironment(deps: Deps, id: string): Promise<Environment | null> {

@@ -23,8 +23,8 @@ export type EventTypeDocument = {
 const detailsOf = (entry: { readonly description: string; readonly details?: string }): string | null => entry.details ?? null;
 
 /** Every event type of the catalogue, documented, in its order. Additive changes only: receivers may get further members. */
-export function eventTypeDocuments(): readonly EventTypeDocument[] {
-  return eventTypes.map((id) => ({
+export const eventTypeDocuments = (): readonly EventTypeDocument[] =>
+  eventTypes.map((id) => ({
     id,
     description: catalogue[id].description,
     details: detailsOf(catalogue[id]),
@@ -32,4 +32,3 @@ export function eventTypeDocuments(): readonly EventTypeDocument[] {
     payload_schema: z.toJSONSchema(catalogue[id].data, { io: 'input' }),
     example: { event: id, ...sampleEnvelope, data: samples[id] },
   }));
-}

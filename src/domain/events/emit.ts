@@ -6,18 +6,17 @@ import { remembered, type Context } from '../context.js';
 import { isNamedEvent, type EventData, type EventType } from './catalogue.js';
 
 /** The exact text of a payload: its five members in their fixed order (specification 7.2.3). */
-export function payloadText<Type extends EventType>(
+export const payloadText = <Type extends EventType>(
   event: { id: string; type: Type; at: Date; environment_id: string },
   data: EventData<Type>,
-): string {
-  return JSON.stringify({
+): string =>
+  JSON.stringify({
     event: event.type,
     event_id: event.id,
     timestamp: event.at.toISOString(),
     environment_id: event.environment_id,
     data,
   });
-}
 
 /** Which webhooks name an event type, from memory: what comes by name only costs no look-up while nobody does. */
 async function subscribersByName(ctx: Context, type: EventType): Promise<readonly string[]> {

@@ -26,13 +26,12 @@ const own = writer();
 /** The tokens of a template. The last one is remembered: whoever checks a template asks for them several times, and each character takes its time. */
 const parsed = memo((template: string): string[][] => own.parse(template), 1);
 
-function flattened(tokens: readonly Token[], sections: readonly string[]): Tag[] {
-  return tokens.flatMap(([type, name, at, , inner]) =>
+const flattened = (tokens: readonly Token[], sections: readonly string[]): Tag[] =>
+  tokens.flatMap(([type, name, at, , inner]) =>
     type === 'text'
       ? []
       : [{ type: type as Tag['type'], name, at, sections }, ...flattened(Array.isArray(inner) ? inner : [], [...sections, name])],
   );
-}
 
 /** All tags of a template but the ends of sections, in their order. @throws {Error} when it can't be read: a tag or section that doesn't end */
 export const tagsOf = (template: string): Tag[] => flattened(parsed(template) as unknown as Token[], []);

@@ -3,13 +3,11 @@ import type { SessionProof, ProofMethod, SessionRow } from '../../db/tables/sess
 export type { SessionProof, ProofMethod };
 
 /** A proof that was just given. */
-export function proofNow(
+export const proofNow = (
   method: Exclude<ProofMethod, 'provider' | 'passkey'>,
   now: Date,
   authenticator_id: string | null = null,
-): SessionProof {
-  return { method, authenticator_id, at: now.toISOString() };
-}
+): SessionProof => ({ method, authenticator_id, at: now.toISOString() });
 
 /** A code by mail that was just given as the second step. */
 export const emailStepProof = (now: Date): SessionProof => ({ ...proofNow('email', now), second_step: true });

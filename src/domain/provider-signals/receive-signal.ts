@@ -28,8 +28,8 @@ async function endThrough(tx: Context, { id: connection_id }: Connection, { subj
  * Does what the signal says, once. Whether anybody is known there, and whether it came before, makes no difference for who sent it.
  * @returns false when it was received before
  */
-export async function receiveSignal(ctx: Context, connection: Connection, signal: ReadSignal, origin: Origin): Promise<boolean> {
-  return transaction(ctx, async (tx) => {
+export const receiveSignal = async (ctx: Context, connection: Connection, signal: ReadSignal, origin: Origin): Promise<boolean> =>
+  transaction(ctx, async (tx) => {
     if (!(await noteReceivedSignal(tx.scope, connection.id, digest(signal.id), signal.expires_at))) return false;
     if (signal.verified_state != null) await noteStreamVerified(tx.scope, connection.id, signal.verified_state, tx.clock.now());
     for (const { kind, at } of signal.events) {
@@ -41,7 +41,6 @@ export async function receiveSignal(ctx: Context, connection: Connection, signal
     }
     return true;
   });
-}
 
 /** Leaves a trace of a signal that wasn't taken. */
 export function noteRefusedSignal(ctx: Context, connection: Connection, { because }: RefusedSignal, origin: Origin): void {

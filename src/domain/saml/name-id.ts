@@ -17,10 +17,8 @@ export const pairwise = (
 ): string => createHmac('sha256', pairwise_salt).update(`${purpose} ${id} ${client_id}`).digest('base64url');
 
 /** The NameID of a person at an application; null where it is an address that nobody has proven. */
-export function nameIdAt(
+export const nameIdAt = (
   environment: Pick<Environment, 'pairwise_salt'>,
   client: Pick<ClientRow, 'id' | 'saml_name_id'>,
   user: { readonly id: string; readonly verified_email: string | null },
-): string | null {
-  return client.saml_name_id === 'email' ? user.verified_email : pairwise(environment, 'person', client.id, user.id);
-}
+): string | null => (client.saml_name_id === 'email' ? user.verified_email : pairwise(environment, 'person', client.id, user.id));

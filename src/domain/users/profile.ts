@@ -35,8 +35,8 @@ function differences(user: UserRow, requested: ProfileChanges): UserChanges {
  * Changes a person's own profile and emits `user.updated` with what it was before; what is as it was changes nothing and emits nothing. A
  * new phone number isn't verified. @returns the user as it is then, or null when there is none.
  */
-export async function updateProfile(ctx: Context, user_id: string, requested: ProfileChanges): Promise<UserRow | null> {
-  return transaction(ctx, async (tx) => {
+export const updateProfile = async (ctx: Context, user_id: string, requested: ProfileChanges): Promise<UserRow | null> =>
+  transaction(ctx, async (tx) => {
     const user = await lockUser(tx.scope, user_id);
     if (!user) return null;
     const changes = differences(user, requested);
@@ -46,4 +46,3 @@ export async function updateProfile(ctx: Context, user_id: string, requested: Pr
     if (updated) await emitUserUpdated(tx, user, updated, changed);
     return updated;
   });
-}

@@ -28,11 +28,11 @@ export async function mayUseSetup(ctx: Context, token: string): Promise<boolean>
 }
 
 /** Makes the first administrator; null when somebody else was faster. The role's row is locked meanwhile. */
-export async function createFirstAdministrator(
+export const createFirstAdministrator = async (
   ctx: Context,
   input: EmailAddress & { first_name: string; last_name: string; password_hash: string; password_looked_up_at?: Date | null },
-): Promise<UserRow | null> {
-  return transaction(ctx, async (tx) => {
+): Promise<UserRow | null> =>
+  transaction(ctx, async (tx) => {
     const role = await findRoleByName(tx.scope, administratorRole, { lock: true });
     if (!role || (await countRoleMembers(tx.scope, role.id)) > 0) return null;
     const now = tx.clock.now();
@@ -42,4 +42,3 @@ export async function createFirstAdministrator(
     await recordRoleChange(tx, null, user, { added: [role], removed: [] });
     return user;
   });
-}

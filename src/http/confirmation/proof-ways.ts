@@ -29,13 +29,10 @@ function methodsFor(offered: readonly SecondStepMethod[], demanded: Authenticati
 }
 
 /** What of the first step is missing: a code alone lifts no session that began with a code by mail. */
-function lacksFirstStep(proofs: readonly SessionProof[], demanded: AuthenticationClass, now: Date): boolean {
-  return (
-    demanded !== '1' &&
-    !reaches(withProofs(proofs, [proofNow('totp', now)]), '2') &&
-    !proofs.some(({ method }) => firstSteps.includes(method))
-  );
-}
+const lacksFirstStep = (proofs: readonly SessionProof[], demanded: AuthenticationClass, now: Date): boolean =>
+  demanded !== '1' &&
+  !reaches(withProofs(proofs, [proofNow('totp', now)]), '2') &&
+  !proofs.some(({ method }) => firstSteps.includes(method));
 
 /** Connections of theirs that say when somebody signed in there; the others prove nothing of now. */
 async function connectionsOf(req: Request, required: { readonly id: string } | null): Promise<PageConnection[]> {

@@ -128,11 +128,11 @@ export function limitBy({ limiter }: Counting, { name, limit, key }: NamedLimit 
 }
 
 /** Middleware: {@link limitBy} the caller's address, and an IPv6 address by its network too, in a window ten times as wide. `key` is told either. */
-export function limitByAddress(
+export const limitByAddress = (
   web: Counting,
   { name, limit, key }: NamedLimit & { key(req: Request, address: string): string | null },
-): RequestHandler {
-  return inSequence([
+): RequestHandler =>
+  inSequence([
     limitBy(web, { name, limit, key: (req) => key(req, addressKey(req.ip)) }),
     limitBy(web, {
       name: `${name}_network`,
@@ -143,4 +143,3 @@ export function limitByAddress(
       },
     }),
   ]);
-}

@@ -127,9 +127,8 @@ export const onWayTo = (req: Request): string | null => pendingHere(req)?.parame
  * Whether the request belongs to the sign-in or sign-out of a client's: an address of the protocol, or a step that returns to a pending authorization
  * request. Single-page applications have these in a popup that they hold on to. A refusal of a client that nobody knows belongs to no client's.
  */
-export function isInSignIn(req: Request): boolean {
-  return (/^\/(oauth|saml)\//.test(req.path) && req.error_code !== 'invalid_client') || pendingHere(req) !== null;
-}
+export const isInSignIn = (req: Request): boolean =>
+  (/^\/(oauth|saml)\//.test(req.path) && req.error_code !== 'invalid_client') || pendingHere(req) !== null;
 
 /** The client of the pending request that a return path leads to, as the request claims it, or null. */
 export const pendingClientId = (req: Request, return_to: string | null): string | null =>

@@ -38,13 +38,12 @@ export type Item = {
   readonly connection?: string;
 };
 
-function attributesIn(kind: Kind, record: ResourceRow): ResourceRow {
-  return Object.fromEntries(
+const attributesIn = (kind: Kind, record: ResourceRow): ResourceRow =>
+  Object.fromEntries(
     settableAttributesOf(kind)
       .filter(({ name }) => Object.hasOwn(record, name))
       .map(({ name }): [string, unknown] => [name, own(record, name)]),
   );
-}
 
 export function itemOf(kind: Kind, key: string, path: Path, record: ResourceRow, more: Partial<Item> = {}): Item {
   const secrets = kind.secrets

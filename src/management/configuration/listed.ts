@@ -23,8 +23,8 @@ const innerLists: Partial<Readonly<Record<KindName, readonly { readonly name: st
 };
 
 /** The collections of a document whose absent records may be deleted. */
-export function listedIn(document: ResourceRow): Listed[] {
-  return collectionNames.flatMap((collection): Listed[] => {
+export const listedIn = (document: ResourceRow): Listed[] =>
+  collectionNames.flatMap((collection): Listed[] => {
     const list = own(document, collection);
     if (!Array.isArray(list)) return [];
     const kind = documentKinds[collections[collection]];
@@ -38,16 +38,14 @@ export function listedIn(document: ResourceRow): Listed[] {
     });
     return [{ kind, path: [collection], of: null }, ...nested];
   });
-}
 
 /** The kinds of record that a document describes, or may delete, and organizations where a connection names one: whether there is one of the name is told. */
-export function kindsIn(document: ResourceRow): Set<Kind> {
-  return new Set([
+export const kindsIn = (document: ResourceRow): Set<Kind> =>
+  new Set([
     ...(isObject(own(document, 'environment')) ? [documentKinds.environment] : []),
     ...listedIn(document).map(({ kind }) => kind),
     ...(objectsIn(own(document, 'connections')).some(([one]) => textIn(one, 'organization') !== null) ? [documentKinds.organization] : []),
   ]);
-}
 
 export const namesOrganizations = (document: ResourceRow): boolean =>
   Array.isArray(own(document, 'organizations')) ||

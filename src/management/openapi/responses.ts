@@ -53,13 +53,11 @@ export function errorResponses(...statuses: number[]): Record<`${1 | 2 | 3 | 4 |
 
 const etag = { ETag: z.string().optional().meta({ description: 'For If-None-Match and If-Match.' }) };
 
-export function documentResponse(
+export const documentResponse = (
   description: string,
   schema: z.ZodObject,
   headers: Record<string, z.ZodType> = named(),
-): ZodOpenApiResponseObject {
-  return { description, content: { [jsonApi]: { schema } }, headers: z.object({ ...etag, ...headers }) };
-}
+): ZodOpenApiResponseObject => ({ description, content: { [jsonApi]: { schema } }, headers: z.object({ ...etag, ...headers }) });
 
 const readAfter = {
   'Read-After': z.string().optional().meta({ description: 'Where lists come from a replica: a list that brings it has this write.' }),

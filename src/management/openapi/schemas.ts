@@ -20,14 +20,13 @@ export const idSchema = ({ source }: Resource) => (source.keyType === 'uuid' ? z
 const identifierOf = (resource: Resource) => z.looseObject({ type: z.literal(resource.type), id: idSchema(resource) });
 
 /** Attributes with what they mean, but for those whose schemas say it; what can be set means what it does where it is shown. */
-function described({ type, attributes }: Resource, shape: z.ZodRawShape): Record<string, z.ZodType> {
-  return Object.fromEntries(
+const described = ({ type, attributes }: Resource, shape: z.ZodRawShape): Record<string, z.ZodType> =>
+  Object.fromEntries(
     Object.entries(shape).map(([name, schema]) => {
       const text = attributeTextOf(type, name) ?? (own(attributes.shape, name) as z.ZodType | undefined)?.description ?? null;
       return [name, text === null || (schema as z.ZodType).description ? schema : (schema as z.ZodType).meta({ description: text })];
     }),
   ) as Record<string, z.ZodType>;
-}
 
 const included = z.array(z.looseObject({ type: z.string(), id: z.string() })).optional();
 

@@ -74,8 +74,8 @@ function sectionsOf({ guide, blocks }: ReadGuide): Entry[] {
 
 const collectionPath = (collection: string) => `/docs/api/${collection}`;
 
-function referenceEntries({ sections }: Reference): Entry[] {
-  return sections.flatMap((section): Entry[] => [
+const referenceEntries = ({ sections }: Reference): Entry[] =>
+  sections.flatMap((section): Entry[] => [
     {
       kind: 'collection',
       title: section.id,
@@ -102,7 +102,6 @@ function referenceEntries({ sections }: Reference): Entry[] {
       ].join(' '),
     })),
   ]);
-}
 
 /** Installations without the guides still have the event types. */
 function missingEvents(found: readonly Entry[]): Entry[] {

@@ -54,14 +54,13 @@ const redelivered = z.object({
   more: z.boolean().meta({ description: `Whether the limit of ${maxRedeliveries} was reached: ask again for the rest.` }),
 });
 
-function problems(ctx: Context, input: Partial<WebhookInput>): Problem[] {
-  return webhookProblems(input, { allowPrivateNetwork: ctx.config.allowPrivateNetwork }).map(({ attribute, path, code, detail }) => ({
+const problems = (ctx: Context, input: Partial<WebhookInput>): Problem[] =>
+  webhookProblems(input, { allowPrivateNetwork: ctx.config.allowPrivateNetwork }).map(({ attribute, path, code, detail }) => ({
     status: 422,
     code,
     detail: `${attribute} ${detail}.`,
     attribute: [attribute, ...path],
   }));
-}
 
 export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>>({
   type: 'webhook',

@@ -57,10 +57,7 @@ export function createClaiming<J extends Job>(queue: Queue<J, AttemptOutcome>, d
     const open = free - reservedOf(limits.held);
     if (open > 0) return { budget: Math.min(maxClaim, open), mayClaim: () => true };
     const held = destinations.heldByEnvironment();
-    return {
-      budget: Math.min(maxClaim, free),
-      mayClaim: ({ environment_id }) => (held.get(environment_id) ?? 0) < littleOf(limits),
-    };
+    return { budget: Math.min(maxClaim, free), mayClaim: ({ environment_id }) => (held.get(environment_id) ?? 0) < littleOf(limits) };
   }
 
   return async (unrecorded: number): Promise<{ destinations: Destination<J>[]; some: boolean } | null> => {

@@ -61,13 +61,9 @@ async function claim(deps: Deps, claims: readonly (DueDestination & { limit: num
   const rows = await claimDeliveries(deps.db.knex, ofWebhooks, { lease_id, leaseMs });
   const rest = rows.filter((row) => !isSendable(row));
   if (rest.length > 0) await endUnsendable(deps, rest, lease_id);
-  return rows.filter(isSendable).map((delivery) => ({
-    destination: delivery.webhook,
-    due_at: delivery.next_attempt_at,
-    lease_id,
-    claimedAt,
-    delivery,
-  }));
+  return rows
+    .filter(isSendable)
+    .map((delivery) => ({ destination: delivery.webhook, due_at: delivery.next_attempt_at, lease_id, claimedAt, delivery }));
 }
 
 /** The full scan, a thousand webhooks at a time: each goes on where the last one ended. */

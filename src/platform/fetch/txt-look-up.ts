@@ -6,14 +6,12 @@ export type TxtLookup = (name: string) => Promise<string[]>;
 const absent = new Set(['ENOTFOUND', 'ENODATA']);
 
 /** Asks the machine's name servers, at most twice and for five seconds each. */
-export function createTxtLookup(): TxtLookup {
-  return async (name) => {
-    const resolver = new Resolver({ timeout: 5_000, tries: 2 });
-    try {
-      return (await resolver.resolveTxt(name)).map((strings) => strings.join(''));
-    } catch (error) {
-      if (absent.has((error as { code?: string }).code ?? '')) return [];
-      throw error;
-    }
-  };
-}
+export const createTxtLookup = (): TxtLookup => async (name) => {
+  const resolver = new Resolver({ timeout: 5_000, tries: 2 });
+  try {
+    return (await resolver.resolveTxt(name)).map((strings) => strings.join(''));
+  } catch (error) {
+    if (absent.has((error as { code?: string }).code ?? '')) return [];
+    throw error;
+  }
+};

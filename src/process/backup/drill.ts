@@ -67,8 +67,8 @@ async function throwAwayDatabase({ config, logger, stops, say }: Drill): Promise
 const drillClient = () => ({ id: `drill-${randomBytes(8).toString('hex')}`, secret: randomBytes(32).toString('base64url') });
 
 /** Only what is named here is set: whatever else an installation is connected with stays off. */
-function drillConfig({ config, manifest }: Drill, secretKey: string, url: string, client: ReturnType<typeof drillClient>): Config {
-  return readConfig({
+const drillConfig = ({ config, manifest }: Drill, secretKey: string, url: string, client: ReturnType<typeof drillClient>): Config =>
+  readConfig({
     PORT: '0',
     HOST: '127.0.0.1',
     BASE_URL: manifest.base_url,
@@ -83,7 +83,6 @@ function drillConfig({ config, manifest }: Drill, secretKey: string, url: string
     BREACHED_PASSWORDS_URL: 'off',
     DEV_MAILBOX: 'off',
   });
-}
 
 async function compareCounts(deps: Deps, { tables }: Manifest): Promise<void> {
   const counts = await countRows(deps.db.knex, tables.map(({ name }) => name)); // prettier-ignore

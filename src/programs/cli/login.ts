@@ -53,8 +53,8 @@ const page = (text: string) =>
   `<!doctype html><html lang="en"><meta charset="utf-8"><title>Command line</title><p>${text} You can close this window.</p></html>`;
 
 /** The address to which the browser comes back with the state that was sent; others are turned away and change nothing. */
-function comeBack(server: Server, state: string): Promise<URL> {
-  return new Promise((resolve, reject) => {
+const comeBack = (server: Server, state: string): Promise<URL> =>
+  new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new CliError('nobody signed in within five minutes')), patienceMs);
     server.on('close', () => clearTimeout(timer));
     server.on('request', (request, response) => {
@@ -66,7 +66,6 @@ function comeBack(server: Server, state: string): Promise<URL> {
       if (isAnswer) resolve(url);
     });
   });
-}
 
 async function byBrowser(configuration: client.Configuration, requested: SignInRequest, { print }: Shell, given: Options): Promise<Tokens> {
   const server = createServer();

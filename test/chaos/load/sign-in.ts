@@ -86,10 +86,9 @@ export function redeem(
   );
 }
 
-export function userinfo(world: World, replica: ReplicaName, token: string, family: string, user: string): Promise<Recorded<Answer>> {
-  return world.recorder.record(
+export const userinfo = (world: World, replica: ReplicaName, token: string, family: string, user: string): Promise<Recorded<Answer>> =>
+  world.recorder.record(
     { kind: 'userinfo', replica },
     () => world.send(replica, { path: '/oauth/userinfo', headers: { authorization: `Bearer ${token}` } }),
     (answer) => ({ outcome: standingOf(answer), uses: [`token:${token}`, `family:${family}`, user] }),
   );
-}

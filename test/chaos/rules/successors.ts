@@ -7,13 +7,12 @@ export const toleranceMs = 30_000;
 export const slackMs = 1000;
 
 /** R2 (RFC 9700 4.14.2): however often a token of a public client is presented, one successor comes back, never itself, and none after the tolerance. */
-export function checkSuccessors(history: History): Violation[] {
-  return [...groupBy(history, ({ presents }) => presents?.token)].flatMap(([token, tries]) => {
+export const checkSuccessors = (history: History): Violation[] =>
+  [...groupBy(history, ({ presents }) => presents?.token)].flatMap(([token, tries]) => {
     const accepted = tries.filter(({ outcome }) => outcome === 'ok').sort((one, other) => one.end - other.end);
     const [first] = accepted;
     return first ? ofToken(token, first, accepted) : [];
   });
-}
 
 const successorOf = (operation: Operation) => operation.presents?.successor ?? '';
 

@@ -91,11 +91,10 @@ describe('somebody signs in whose response has', () => {
   });
 });
 
-test('an assertion that it encrypts with Triple DES is refused', async () => {
+test('an assertion that it encrypts with Triple DES is refused', async () =>
   expect(await codeOf(await signIn({ sign_assertion: true, sign_response: false, encrypt: 'tripledes' }, 'assertion'))).toBe(
     'saml_invalid',
-  );
-});
+  ));
 
 describe('somebody signs in to the application, whose request comes signed', () => {
   afterEach(() => remove(ctx.scope, 'users', {}));

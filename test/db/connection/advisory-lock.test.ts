@@ -12,9 +12,7 @@ beforeAll(async () => {
   [knex, other] = [createKnex({ url: database.url, poolMax: 2 }), createKnex({ url: database.url, poolMax: 2 })];
 });
 
-afterAll(async () => {
-  await Promise.all([knex?.destroy(), other?.destroy()]);
-});
+afterAll(async () => Promise.all([knex?.destroy(), other?.destroy()]));
 
 test('works under locks of several names leave a small pool a connection to do them with', async () => {
   const done: string[] = [];
@@ -30,11 +28,10 @@ test('works under locks of several names leave a small pool a connection to do t
   expect([ran, done]).toEqual([[true, true, true, true], names]);
 });
 
-test('a lock that another process holds is not waited for', async () => {
-  await tryAdvisoryLock(knex, 'held', async () => {
+test('a lock that another process holds is not waited for', async () =>
+  tryAdvisoryLock(knex, 'held', async () => {
     expect(await tryAdvisoryLock(other, 'held', () => Promise.reject(new Error('must not run')))).toBe(false);
-  });
-});
+  }));
 
 test('work that fails gives the lock and the turn back', async () => {
   await expect(tryAdvisoryLock(knex, 'failing', () => Promise.reject(new Error('no')))).rejects.toThrow('no');

@@ -19,9 +19,7 @@ beforeAll(async () => {
   base = await service.context();
   await base.db.knex.raw('create table things (id integer primary key, name text unique, parent integer references things)');
 });
-afterAll(async () => {
-  proxy.close();
-});
+afterAll(async () => proxy.close());
 afterEach(async () => {
   proxy.pass();
   proxy.accept();

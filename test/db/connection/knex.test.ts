@@ -10,9 +10,7 @@ const pools: Knex[] = [];
 
 const database = sharedDatabase();
 
-afterAll(async () => {
-  await Promise.all(pools.map((knex) => knex.destroy()));
-});
+afterAll(async () => Promise.all(pools.map((knex) => knex.destroy())));
 
 function pool(options: { url?: string; poolMax?: number; unlimited?: boolean } = {}): Knex {
   const knex = createKnex({ url: database.url, poolMax: 2, ...options });
@@ -60,8 +58,7 @@ test('a connection that the server ended is replaced (fault F07)', async () => {
   const pid = async () => (await knex.raw<{ rows: { pid: number }[] }>('select pg_backend_pid() as pid')).rows[0]?.pid ?? 0;
   const first = await pid();
   await pool().raw('select pg_terminate_backend(?)', [first]);
-  const second = await pid().catch(() => pid());
-  expect(second).not.toBe(first);
+  expect(await pid().catch(() => pid())).not.toBe(first);
 });
 
 test('a server that can not be reached is an error at once, and found again when it is back', async () => {

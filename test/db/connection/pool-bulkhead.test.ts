@@ -22,9 +22,7 @@ beforeAll(async () => {
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
 });
-afterAll(async () => {
-  await holder?.destroy();
-});
+afterAll(async () => holder?.destroy());
 
 test.each([true, false])(
   'a flood on a locked table is refused, the rest of the pool serves others (fault F10); named statements: %s',

@@ -32,9 +32,7 @@ const database = sharedDatabase();
 beforeAll(async () => {
   knex = createKnex({ url: database.url, poolMax: 1 });
 });
-afterAll(async () => {
-  await knex?.destroy();
-});
+afterAll(async () => knex?.destroy());
 
 test('Knex opens connections with the class that its dialect names as the driver, and keeps the address', async () => {
   const connection = await dialect().acquireConnection();
@@ -65,16 +63,15 @@ test("Knex's pool takes one back that nobody waits for any more, and says so to 
   expect(pool.release(connection)).toBe(true);
 });
 
-test('a transaction of Knex gives out its own connection, as often as it is asked', async () => {
-  await knex.transaction(async (trx) => {
+test('a transaction of Knex gives out its own connection, as often as it is asked', async () =>
+  knex.transaction(async (trx) => {
     const client = trx.client as Dialect;
     const connection = await client.acquireConnection();
     expect(connection.getTransactionStatus()).toBe('T');
     await client.releaseConnection(connection);
     expect(await client.acquireConnection()).toBe(connection);
     expect(client.pool).toBeUndefined();
-  });
-});
+  }));
 
 test('a context made of that of Knex takes its connections through the client that it names, whatever asks', async () => {
   const { context } = knex as unknown as { context: { client: unknown; queryBuilder(): unknown } };

@@ -46,13 +46,9 @@ test.each([
   'alter table users rename column first_name to name;',
   'alter table users alter column email type citext;',
   'alter table users add column x text not null;',
-])('%s is seen', (sql) => {
-  expect(found(sql, 'expand')).toHaveLength(1);
-});
+])('%s is seen', (sql) => expect(found(sql, 'expand')).toHaveLength(1));
 
 test.each(['alter table users add column x text not null default 1;', 'alter table users add column x text, alter column y set not null;'])(
   '%s is let pass',
-  (sql) => {
-    expect(found(sql, 'expand')).toEqual([]);
-  },
+  (sql) => expect(found(sql, 'expand')).toEqual([]),
 );

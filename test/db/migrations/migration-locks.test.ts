@@ -56,9 +56,7 @@ beforeAll(async () => {
   await client.connect();
 });
 
-afterAll(async () => {
-  await client.end();
-});
+afterAll(async () => client.end());
 
 test('what each migration says of its phase and its locks is so (specification 15.8.2)', async () => {
   const [baseline, ...names] = await migrationNames();
@@ -83,9 +81,7 @@ test.each([
   ['alter table users alter column login_count type bigint', 'users access exclusive, rewrites its rows'],
   ['drop table daily_stats', 'daily_stats access exclusive; environments access exclusive'],
   ["update roles set description = ''", 'none'],
-])('%s: %s', async (sql, locks) => {
-  expect(lockText(await measure(client, sql))).toBe(locks);
-});
+])('%s: %s', async (sql, locks) => expect(lockText(await measure(client, sql))).toBe(locks));
 
 test('the header of a migration is read, and nothing else for it', () => {
   const text =

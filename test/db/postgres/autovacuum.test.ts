@@ -12,9 +12,7 @@ beforeAll(async () => {
   knex = createKnex({ url: database.url, poolMax: 1 });
 });
 
-afterAll(async () => {
-  await knex?.destroy();
-});
+afterAll(async () => knex?.destroy());
 
 /** They grow with people, and nothing in them expires. */
 const lasting = [

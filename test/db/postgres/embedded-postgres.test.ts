@@ -70,9 +70,8 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
   return rows;
 }
 
-async function serverProcess(): Promise<number> {
-  return Number((await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0]);
-}
+const serverProcess = async (): Promise<number> =>
+  Number((await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0]);
 
 async function refusal(directory = dataDir): Promise<string> {
   const error: unknown = await start(directory).then(

@@ -16,9 +16,7 @@ beforeAll(async () => {
   await knex.raw('alter table revocations set (autovacuum_enabled = false)');
 });
 
-afterAll(async () => {
-  await knex?.destroy();
-});
+afterAll(async () => knex?.destroy());
 
 const environment_id = '00000000-0000-7000-8000-000000000001';
 

@@ -372,7 +372,6 @@ describe('an enrolment that is under way', () => {
     expect(await endsOn(await half(), enrollPasskey)).toEqual(['expired', ['passkey']]);
   });
 
-  test('goes on while that does', async () => {
-    expect(await endsOn(await half(), async () => undefined)).toEqual(['added', ['recovery_codes', 'totp']]);
-  });
+  test('goes on while that does', async () =>
+    expect(await endsOn(await half(), async () => undefined)).toEqual(['added', ['recovery_codes', 'totp']]));
 });

@@ -20,6 +20,5 @@ test.each([
   expect(found).toMatchObject({ fault, [line]: expect.stringMatching(command) });
 });
 
-test('one that lasts is well', () => {
-  expect(certificateFault(host, { problem: null, code: null, valid_to: new Date('2026-12-07') }, now)).toEqual([]);
-});
+test('one that lasts is well', () =>
+  expect(certificateFault(host, { problem: null, code: null, valid_to: new Date('2026-12-07') }, now)).toEqual([]));

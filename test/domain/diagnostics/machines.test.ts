@@ -23,9 +23,7 @@ test.each([
   expect(serverFaults({ config }, { ...state, ...said })).toMatchObject([{ fault, fix }]);
 });
 
-test('a database that is well', () => {
-  expect(serverFaults({ config }, state)).toEqual([]);
-});
+test('a database that is well', () => expect(serverFaults({ config }, state)).toEqual([]));
 
 test('a disk: du looks where DATA_DIR is, or would be', () => {
   const look = "du -xh --max-depth=2 '/srv/two words' | sort -h | tail -n 20";
@@ -48,8 +46,7 @@ test.each([
   expect(JSON.stringify(found)).not.toContain('the-password');
 });
 
-test('TLS from the first byte has no STARTTLS', () => {
+test('TLS from the first byte has no STARTTLS', () =>
   expect(mailServerFault('smtps://mail.example.com', { step: 'tls', code: null }).look).toBe(
     'openssl s_client -connect mail.example.com:465 </dev/null',
-  );
-});
+  ));

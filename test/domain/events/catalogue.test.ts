@@ -6,7 +6,7 @@ import { eventTypeDocuments } from '../../../src/domain/events/documents.js';
 import { payloadText } from '../../../src/domain/events/emit.js';
 import { sampleEnvelope, samples } from '../../../src/domain/events/samples.js';
 
-test('the 18 event types of the interface, in its order', () => {
+test('the 18 event types of the interface, in its order', () =>
   expect(eventTypes.filter((type) => !isNamedEvent(type))).toEqual([
     'user.created',
     'user.registered',
@@ -26,10 +26,9 @@ test('the 18 event types of the interface, in its order', () => {
     'custom_domain.created',
     'custom_domain.deleted',
     'webhook.test',
-  ]);
-});
+  ]));
 
-test('those that come by name only (specification 7.2.5)', () => {
+test('those that come by name only (specification 7.2.5)', () =>
   expect(eventTypes.filter(isNamedEvent)).toEqual([
     'user.deleted',
     'user.blocked',
@@ -62,13 +61,11 @@ test('those that come by name only (specification 7.2.5)', () => {
     'approval.requested',
     'approval.decided',
     'provider_token.lost',
-  ]);
-});
+  ]));
 
 describe.each(eventTypeDocuments())('$id', ({ id, payload_schema, example, group }) => {
-  test('its sample fits its schema, with nothing beside', () => {
-    expect(catalogue[id].data.strict().safeParse(samples[id]).error).toBeUndefined();
-  });
+  test('its sample fits its schema, with nothing beside', () =>
+    expect(catalogue[id].data.strict().safeParse(samples[id]).error).toBeUndefined());
 
   test('its JSON Schema accepts the sample and misses each member', () => {
     const ajv = new Ajv2020({ strict: false });

@@ -40,7 +40,7 @@ describe('native', () => {
     }); // prettier-ignore
   });
 
-  test('an operation is its entry in the audit log', () => {
+  test('an operation is its entry in the audit log', () =>
     expect(written('native', operation, 'audit_logs')).toMatchObject({
       source: 'audit_logs',
       id,
@@ -48,12 +48,11 @@ describe('native', () => {
       actor: { actor_kind: 'client', actor_id: 'shop' },
       targets: [{ target_type: 'webhook', target_id: 'w', display: 'Orders' }],
       changes: { name: [null, 'Orders'] },
-    });
-  });
+    }));
 });
 
 describe('ECS 8', () => {
-  test('a security event: action, category, outcome, source, the user who did it and the one it is about', () => {
+  test('a security event: action, category, outcome, source, the user who did it and the one it is about', () =>
     expect(written('ecs', assigned)).toMatchObject({
       '@timestamp': at.toISOString(),
       ecs: { version: expect.stringMatching(/^8\./) as string },
@@ -71,8 +70,7 @@ describe('ECS 8', () => {
       user: { id: admin_id, target: { id: user_id } },
       user_agent: { original: 'Agent/1' },
       http: { request: { id: 'r-1' } },
-    });
-  });
+    }));
 
   test('a refused sign-in is a failed authentication of the user; a reused token an alert', () => {
     const failed = written('ecs', eventRow('login.failed', { target_id: user_id }));

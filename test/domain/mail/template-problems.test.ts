@@ -287,9 +287,8 @@ test('styles that mails have are taken', async () => {
   );
 });
 
-test('braces as character references are no tags', async () => {
-  expect((await problems('html', '<p>{{code}}</p><p>&#123;&#123;code</p>'))[0]).toContain('character references');
-});
+test('braces as character references are no tags', async () =>
+  expect((await problems('html', '<p>{{code}}</p><p>&#123;&#123;code</p>'))[0]).toContain('character references'));
 
 test('all forms of the longest template are looked at in no time', async () => {
   const sections = ['administrator', 'device', 'ip_address', 'support_email'].map((name) => `{{#${name}}}<p>x</p>{{/${name}}}`).join('');

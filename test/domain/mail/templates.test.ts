@@ -139,9 +139,8 @@ describe.each(names)('the mail %s', (name) => {
     expect(squeezed(words(html))).toBe(squeezed(text));
   });
 
-  test('without a logo loads nothing from anywhere and tells nobody that it was read', () => {
-    expect(render(name).html).not.toMatch(/<(img|script|link|iframe|object)|url\(|@import| src=/i);
-  });
+  test('without a logo loads nothing from anywhere and tells nobody that it was read', () =>
+    expect(render(name).html).not.toMatch(/<(img|script|link|iframe|object)|url\(|@import| src=/i));
 
   test('escapes what people may choose, and keeps the subject on one line', () => {
     const hostile = '<script>alert(1)</script>\r\nBcc: all@example.com';
@@ -232,9 +231,8 @@ test.each([
   expect(render('register_code', { request: { ...request, ...known } }).text).toContain(phrase);
 });
 
-test('a reset that an administrator started says so', () => {
-  expect(render('password_reset_code', { administrator: true }).text).toContain('An administrator requested this.');
-});
+test('a reset that an administrator started says so', () =>
+  expect(render('password_reset_code', { administrator: true }).text).toContain('An administrator requested this.'));
 
 test('the link of the reset mail survives as HTML', async () => {
   const { html } = render('password_reset_code');

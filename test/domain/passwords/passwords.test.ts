@@ -129,7 +129,7 @@ describe('imported hashes', () => {
     expect(asked - checked.began + (pauses[0] ?? 0)).toBeGreaterThan(95);
   });
 
-  test('the work of a hash is that of its parameters, in any order', () => {
+  test('the work of a hash is that of its parameters, in any order', () =>
     expect(
       [
         '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA',
@@ -137,8 +137,7 @@ describe('imported hashes', () => {
         `$2y$10$${'c'.repeat(53)}`,
         'unreadable',
       ].map(passwordHashWork),
-    ).toEqual([38_912, 12_288, 116_736, null]);
-  });
+    ).toEqual([38_912, 12_288, 116_736, null]));
 
   test('a costly bcrypt check leaves the event loop free', async () => {
     const stored = (await bcrypt.hash('x', 4)).replace('$04$', '$12$');
@@ -240,9 +239,7 @@ describe('rules', () => {
     `${'long enough '.repeat(10)}12345678`,
     'plain-lowercase',
     '7294618350',
-  ])('%j is accepted, without composition rules', (password) => {
-    expect(passwordProblems(password, jane)).toEqual([]);
-  });
+  ])('%j is accepted, without composition rules', (password) => expect(passwordProblems(password, jane)).toEqual([]));
 
   test('length counts code points after NFC, up to 128', () => {
     expect(passwordProblems('e\u0301'.repeat(4) + 'abcd', {})).toEqual([]);

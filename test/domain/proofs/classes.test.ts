@@ -22,9 +22,7 @@ describe('the class that proofs reach', () => {
     ['a passkey that verified its user', [passkey()], 'phr', ['pop', 'user', 'mfa']],
     ['a password and a passkey', [password(), passkey(0, false)], 'phr', ['pwd', 'pop', 'user', 'mfa']],
     ['a passkey that noticed somebody', [passkey(0, false)], '1', ['pop', 'user']],
-  ])('%s', (_name, proofs, acr, amr) => {
-    expect(reachedBy(proofs)).toMatchObject({ acr, amr });
-  });
+  ])('%s', (_name, proofs, acr, amr) => expect(reachedBy(proofs)).toMatchObject({ acr, amr }));
 
   test('what comes by mail raises nothing, before or after another factor (attack 25.520)', () => {
     expect(reachedBy([password(), mail()]).acr).toBe('1');

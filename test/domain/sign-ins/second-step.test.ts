@@ -164,9 +164,8 @@ describe('recovery codes', () => {
     expect((await attempt(await halfSignIn(), recovery(code as string))).outcome).toBe('proven');
   });
 
-  test('there are none without a factor that they stand in for', async () => {
-    expect(await makeRecoveryCodes(ctx, (await addUser(ctx)).id, noOrigin)).toBeNull();
-  });
+  test('there are none without a factor that they stand in for', async () =>
+    expect(await makeRecoveryCodes(ctx, (await addUser(ctx)).id, noOrigin)).toBeNull());
 });
 
 describe('guesses', () => {

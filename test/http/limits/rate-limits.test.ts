@@ -102,9 +102,7 @@ describe('callers', () => {
     ['::1', '::/64'],
     [undefined, 'unknown'],
     ['not an address', 'unknown'],
-  ])('%s counts as %s (attack 19.219)', (ip, key) => {
-    expect(addressKey(ip)).toBe(key);
-  });
+  ])('%s counts as %s (attack 19.219)', (ip, key) => expect(addressKey(ip)).toBe(key));
 
   test.each([
     ['192.0.2.7', null],
@@ -114,9 +112,7 @@ describe('callers', () => {
     ['2001:db8:2:2::9', '2001:db8:2::/48'],
     [undefined, null],
     ['not an address', null],
-  ])('%s counts, wider, as %s (attack 19.997)', (ip, key) => {
-    expect(networkKey(ip)).toBe(key);
-  });
+  ])('%s counts, wider, as %s (attack 19.997)', (ip, key) => expect(networkKey(ip)).toBe(key));
 
   test('an IPv6 address has a window of its network beside its own, ten times as wide; an IPv4 address has none (attack 19.997)', () => {
     const limit = { limit: 3, windowSeconds: 60 };

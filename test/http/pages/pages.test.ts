@@ -89,9 +89,7 @@ describe('headers', () => {
     });
   });
 
-  test('the status is the caller’s', async () => {
-    await get(sampleOf('error'), { status: 429 }).expect(429);
-  });
+  test('the status is the caller’s', async () => get(sampleOf('error'), { status: 429 }).expect(429));
 
   test('form-action names further origins once, and nothing that could add a directive', async () => {
     const formAction = [
@@ -111,9 +109,7 @@ describe('headers', () => {
     ['http://127.0.0.1:8400/cb', 'http://127.0.0.1:8400'],
     ['http://[::1]:8400/cb', 'http:'],
     ['com.example.app:/callback', 'com.example.app:'],
-  ])('form-action source of %s is %s', (uri, source) => {
-    expect(formActionSource(uri)).toBe(source);
-  });
+  ])('form-action source of %s is %s', (uri, source) => expect(formActionSource(uri)).toBe(source));
 });
 
 describe('what pages show', () => {

@@ -203,9 +203,8 @@ describe('order', () => {
     expect(BigInt(after.rows[0].position) - before).toBeGreaterThanOrEqual(2n ** 32n);
   });
 
-  test('as many wait for their place as the metric says', async () => {
-    expect((await (await fetch(`${service.url}/metrics`)).text()).includes('events_unnumbered 0')).toBe(true);
-  });
+  test('as many wait for their place as the metric says', async () =>
+    expect((await (await fetch(`${service.url}/metrics`)).text()).includes('events_unnumbered 0')).toBe(true));
 });
 
 describe('retention', () => {

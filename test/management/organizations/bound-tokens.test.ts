@@ -254,8 +254,7 @@ describe('what it writes', () => {
       ['first.example', undefined],
       ['second.example', of(own.organization)],
     ] as const) {
-      const answer = await domain(name, relationships);
-      expect(answer.status).toBe(201);
+      expect((await domain(name, relationships)).status).toBe(201);
       const row = (await table<{ organization_id: string }>(ctx.scope, 'organization_domains').where({ domain: name } as never))[0];
       expect(row?.organization_id).toBe(own.organization.id);
     }

@@ -161,9 +161,8 @@ describe('an organization that does not let the person in', () => {
 });
 
 describe('the chooser', () => {
-  test('a client that requires one gets the only one (specification 16.2.3)', async () => {
-    expect(await organizationOf(clients.require, await ask(clients.require))).toBe(acme.id);
-  });
+  test('a client that requires one gets the only one (specification 16.2.3)', async () =>
+    expect(await organizationOf(clients.require, await ask(clients.require))).toBe(acme.id));
 
   test('somebody with several chooses, and is not asked again in this session (specification 16.2.3)', async () => {
     const umbrella = await addOrganization(ctx, { display_name: 'Umbrella', branding: { logo_url: 'https://logo.example/u.png' } });

@@ -57,8 +57,7 @@ describe('with an SMTP server', () => {
     await expect.poll(async () => (await rowOf(service, 'Grace@example.com')).status).toBe('sent');
     expect((await rowOf(service, 'Grace@example.com')).sealed).toHaveLength(0);
     expect(service.log.join()).not.toContain(code);
-    const mailbox = await fetch(`${service.url}/dev/mailbox`);
-    expect(mailbox.status).toBe(404);
+    expect((await fetch(`${service.url}/dev/mailbox`)).status).toBe(404);
   });
 
   test('while it is down, registration answers at once; when it is back, the mail arrives (fault F23)', async () => {
@@ -192,9 +191,7 @@ describe('a pass', () => {
     await prepareDatabase(deps, database.url);
     ctx = await defaultContext(deps);
   });
-  afterAll(async () => {
-    await deps?.db.knex.destroy();
-  });
+  afterAll(async () => deps?.db.knex.destroy());
   afterEach(async () => {
     await deps.db.knex('mails').delete();
     [sent, failure] = [[], null];

@@ -93,9 +93,7 @@ describe('a file is refused at the start', () => {
       'must be sorted by hash',
     ],
     ['with its last line out of order', linesOf([...sorted.slice(1), sorted[0] as string]), 'must be sorted by hash'],
-  ])('%s', async (_title, content, problem) => {
-    expect(problemOf(await file(content))).toContain(problem);
-  });
+  ])('%s', async (_title, content, problem) => expect(problemOf(await file(content))).toContain(problem));
 
   test('that is not there, or a folder', async () => {
     expect(problemOf(join(folder, 'missing'))).toBe('can not be read: ENOENT');

@@ -102,9 +102,7 @@ describe('an exchange', () => {
   });
 
   test.each([301, 302, 303, 307, 308])('does not follow a %i', async (status) => {
-    const { port, connections } = await http((req, res) => {
-      res.writeHead(req.url === '/' ? status : 200, { Location: '/next' }).end();
-    });
+    const { port, connections } = await http((req, res) => res.writeHead(req.url === '/' ? status : 200, { Location: '/next' }).end());
     const answer = await guarded().request(`http://127.0.0.1:${port}/`, { method: 'POST', body: 'x' });
     expect(answer).toMatchObject({ status, headers: { location: '/next' } });
     expect(connections()).toBe(1);
@@ -273,9 +271,7 @@ describe('no answer', () => {
     expect((await failure(guarded().request('http://nowhere.invalid/'))).reason).toBe('dns');
   });
 
-  test('because nobody listens', async () => {
-    expect((await failure(guarded().request('http://127.0.0.1:1024/'))).reason).toBe('connect');
-  });
+  test('because nobody listens', async () => expect((await failure(guarded().request('http://127.0.0.1:1024/'))).reason).toBe('connect'));
 
   test('because the connection is reset', async () => {
     const { port } = await tcp((socket) => socket.once('data', () => socket.resetAndDestroy()));
@@ -369,9 +365,8 @@ describe('the guard', () => {
     expect((await failure(guarded().request(url))).reason).toBe('protocol');
   });
 
-  test('refuses the ports of other services', async () => {
-    expect((await failure(guarded().request('http://127.0.0.1:6379/'))).reason).toBe('blocked_address');
-  });
+  test('refuses the ports of other services', async () =>
+    expect((await failure(guarded().request('http://127.0.0.1:6379/'))).reason).toBe('blocked_address'));
 });
 
 describe('TLS (attack 16.199)', () => {

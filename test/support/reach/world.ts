@@ -34,16 +34,14 @@ function keep({ ids, targets }: Maker, name: string, type: string, id: string): 
   return id;
 }
 
-async function make(
+const make = async (
   maker: Maker,
   name: string,
   collection: string,
   type: string,
   attributes: Document,
   relationships?: Document,
-): Promise<string> {
-  return keep(maker, name, type, (await maker.api.create(collection, type, attributes, relationships))['id'] as string);
-}
+): Promise<string> => keep(maker, name, type, (await maker.api.create(collection, type, attributes, relationships))['id'] as string);
 
 async function people(maker: Maker): Promise<void> {
   const { api, ids } = maker;

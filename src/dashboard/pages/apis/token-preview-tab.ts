@@ -110,8 +110,8 @@ const block = (id: string, title: string, lead: string | null, claims: unknown):
   code: JSON.stringify(claims, null, 2),
 });
 
-function scopesPart(scopes: readonly Scope[]): Part {
-  return pageTable({
+const scopesPart = (scopes: readonly Scope[]): Part =>
+  pageTable({
     id: 'scopes',
     caption: terms.scopes,
     columns: [terms.scope, 'In the token', terms.reason, terms.remedy],
@@ -125,7 +125,6 @@ function scopesPart(scopes: readonly Scope[]): Part {
     })),
     nothing: [terms.no_scopes, 'None was requested, and there is no default.'],
   });
-}
 
 function tokensParts({ access_token, id_token, userinfo, refresh_token }: Previewed, own: boolean): Part[] {
   if (!access_token) return [];

@@ -77,12 +77,11 @@ function rowOf(view: ViewContext, one: Attention): TableRow {
 }
 
 /** What needs somebody, as far as whoever looks may read it. */
-export async function attentionOf({ req: { call } }: ViewContext): Promise<Attention[]> {
-  return listAttention(
+export const attentionOf = async ({ req: { call } }: ViewContext): Promise<Attention[]> =>
+  listAttention(
     call.ctx,
     attentionKinds.filter((kind) => may(call, kinds[kind].collection, 'read')),
   );
-}
 
 /** The list of it, above everything else on the overview. */
 export function attentionParts(view: ViewContext, found: readonly Attention[]): Part[] {

@@ -25,15 +25,14 @@ const address = (path: string, state: ListState, changes: Readonly<Record<string
   return query === '' ? path : `${path}?${query}`;
 };
 
-function columnsOf(specs: readonly ColumnSpec[], path: string, state: ListState, defaultSort: string, orders: Orders): Column[] {
-  return specs.map(({ label, sort, numeric }) => {
+const columnsOf = (specs: readonly ColumnSpec[], path: string, state: ListState, defaultSort: string, orders: Orders): Column[] =>
+  specs.map(({ label, sort, numeric }) => {
     if (sort === undefined || orders?.(sort) === false) return { label, numeric };
     const descending = state.sort === `-${sort}`;
     const direction = descending ? ('descending' as const) : state.sort === sort ? ('ascending' as const) : null;
     const next = direction === null ? (sort.endsWith('_at') ? `-${sort}` : sort) : descending ? sort : `-${sort}`;
     return { label, numeric, sort: { path: address(path, state, { sort: next }, defaultSort), direction } };
   });
-}
 
 export type TableSpec = {
   readonly id: string;

@@ -11,14 +11,13 @@ export type NamedQuery = {
 };
 
 /** Runs a named statement and answers its rows. With a callback `pg` makes two promises and a stack trace less than without. */
-export function queryOn<Row extends QueryResultRow>(connection: Client, query: NamedQuery): Promise<Row[]> {
-  return new Promise((resolve, reject) => {
+export const queryOn = <Row extends QueryResultRow>(connection: Client, query: NamedQuery): Promise<Row[]> =>
+  new Promise((resolve, reject) => {
     connection.query<Row>(query as QueryConfig, (error: Error | null, result) => {
       if (error) reject(error);
       else resolve(result.rows);
     });
   });
-}
 
 /** Runs a named statement on a connection of the pool, or on that of the transaction. */
 export async function runOn<Row extends QueryResultRow>(knex: Knex, query: NamedQuery): Promise<Row[]> {

@@ -16,14 +16,13 @@ const created = 'identity-provider';
 export const plainEnvironment = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
 /** Runs a short command as that user and answers its exit code (or `ENOENT`, `EACCES`, ...) and all it printed. */
-export function runCommand(user: SystemUser, command: string, args: readonly string[]): Promise<CommandResult> {
-  return new Promise((resolve) => {
+export const runCommand = (user: SystemUser, command: string, args: readonly string[]): Promise<CommandResult> =>
+  new Promise((resolve) => {
     execFile(command, args, { ...user, env: plainEnvironment, cwd: '/', timeout: 120_000 }, (error, stdout, stderr) => {
       const output = `${stdout}${stderr}`.trim();
       resolve(error === null ? { code: 0, output } : { code: error.code ?? 1, output: output || error.message });
     });
   });
-}
 
 /**
  * Root starts PostgreSQL as the owner of an existing cluster, else as `postgres`, else as `nobody`, else as a user that was made for it. Anybody else

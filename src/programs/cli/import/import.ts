@@ -31,15 +31,14 @@ async function textOf(file: string): Promise<string> {
 }
 
 /** The pairs of `--connection google=corporate-google`. @throws {CliError} */
-function connectionsOf(given: readonly string[] = []): Map<string, string> {
-  return new Map(
+const connectionsOf = (given: readonly string[] = []): Map<string, string> =>
+  new Map(
     given.map((pair) => {
       const [, there, here] = /^([^=]+)=(.+)$/.exec(pair) ?? [];
       if (there === undefined || here === undefined) throw new CliError(`--connection ${pair}: say PROVIDER=CONNECTION`);
       return [there, here] as const;
     }),
   );
-}
 
 function rowsOf(product: Product, file: string, content: string, given: Given, hashes: string | null): MovedRow[] {
   try {

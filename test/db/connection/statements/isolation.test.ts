@@ -35,9 +35,7 @@ afterEach(async () => {
   if (!holder.isCompleted()) await holder.rollback();
   for (const close of closing.splice(0)) await close();
 });
-afterAll(async () => {
-  await knex?.destroy();
-});
+afterAll(async () => knex?.destroy());
 
 const read = (table: string, id = 'row-1'): NamedQuery => ({
   name: `test.read_${table}`,

@@ -12,9 +12,7 @@ beforeAll(async () => {
   knex = createKnex({ url: database.url, poolMax: 2 });
 });
 
-afterAll(async () => {
-  await knex?.destroy();
-});
+afterAll(async () => knex?.destroy());
 
 /** Of a failure of the database layer, or of what the server said. */
 const sqlstateOf = (error: unknown) => {
@@ -228,13 +226,12 @@ test('statements on a connection that the server says it ends are run again: not
   expect((await ask(8))[0]?.value).toBe(8);
 });
 
-test('inside a transaction a look-up belongs to it', async () => {
-  await knex.transaction(async (trx) => {
+test('inside a transaction a look-up belongs to it', async () =>
+  knex.transaction(async (trx) => {
     await trx.raw('create temporary table mine on commit drop as select 7 as value');
     const mine = { name: 'test.mine', text: 'select value from mine where $1::uuid is not null', short: 'look_up' } as const;
     expect(await run(createScope(trx, environment_id), mine, [])).toEqual([{ value: 7 }]);
-  });
-});
+  }));
 
 test('behind a transaction pooler there is none', async () => {
   const pooled = createKnex({ url: database.url, poolMax: 1, prepared: false });

@@ -69,8 +69,7 @@ const rank = ({ name }: ClientGuide): number => last.indexOf(name);
 const guides = once(() => Object.entries(readGuideFiles('guides')).flatMap(([name, markdown]) => guidesOf(name, markdown)));
 
 /** The guides for applications of a kind, by title, those that few want last. Read once; an installation without `docs` has none. */
-export function clientGuides(application_type: string): readonly ClientGuide[] {
-  return guides()
+export const clientGuides = (application_type: string): readonly ClientGuide[] =>
+  guides()
     .filter((guide) => guide.application_type === application_type)
     .sort((one, other) => rank(one) - rank(other) || one.title.localeCompare(other.title, 'en'));
-}

@@ -87,15 +87,14 @@ async function settingsPart(view: ViewContext, record: ResourceObject, guide: Cl
 }
 
 /** The guide's texts with this installation's addresses and this client's own values. */
-function filled(code: string, issuer: string, client_id: string): string {
-  return code
+const filled = (code: string, issuer: string, client_id: string): string =>
+  code
     .replaceAll(/https:\/\/id\.example\.com(?![\w.:-])/g, () => issuer)
     .replaceAll('<client id>', () => client_id)
     .replaceAll(
       /\bCLIENT_ID=\.\.\./g,
       () => `CLIENT_ID=${/^[\w.-]+$/.test(client_id) ? client_id : `'${client_id.replaceAll("'", "'\\''")}'`}`,
     );
-}
 
 /** The choice of a guide, and what it says with this client's own values. */
 export async function guideParts(view: ViewContext, record: ResourceObject): Promise<readonly Part[]> {
