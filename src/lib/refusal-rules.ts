@@ -23,12 +23,12 @@ const previewRules = {
   not_in_client_grant: {
     title: 'Scope beyond the grant',
     found: 'The client’s grant for the API doesn’t include the scope.',
-    fix: 'Add the scope to the grant.',
+    fix: 'Add the scope to the grant of the client for the API.',
   },
   no_client_grant: {
     title: 'No grant for the API',
     found: 'The client has no grant for the API.',
-    fix: 'Create a grant for client and API: for itself (client credentials), or to ask people for.',
+    fix: 'Create a grant for the client and the API: for itself (client credentials), or to ask people for.',
   },
   details_not_taken: {
     title: 'Authorization details not taken',
