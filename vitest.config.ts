@@ -87,10 +87,7 @@ const slow = [
 
 const filesOf = (paths: readonly string[]) => paths.map((path) => path.replace(/\*\*$/, '**/*.test.ts'));
 const except = (...paths: readonly string[]) => [...configDefaults.exclude, ...paths];
-const database = {
-  globalSetup: ['test/support/postgres.ts', 'test/support/compiled.ts'],
-  setupFiles: ['test/support/row-guard.ts'],
-};
+const database = { globalSetup: ['test/support/postgres.ts', 'test/support/compiled.ts'], setupFiles: ['test/support/row-guard.ts'] };
 
 export default defineConfig({
   test: {

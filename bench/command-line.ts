@@ -15,11 +15,7 @@ const rounds = 5;
 const users = 1_000;
 
 /** A task; `{n}` is the round, `{user}` one of its own. `until`: it goes on for good, and is over with this text; `seen` is told of each text. */
-type Task = {
-  readonly words: readonly string[];
-  readonly until?: RegExp;
-  readonly seen?: (text: string) => void;
-};
+type Task = { readonly words: readonly string[]; readonly until?: RegExp; readonly seen?: (text: string) => void };
 
 const stage = await openStandalone({}, true);
 const directory = await mkdtemp(join(tmpdir(), 'idp-bench-'));

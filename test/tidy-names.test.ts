@@ -17,10 +17,7 @@ function namesBy(pattern: RegExp): Named[] {
     [...code.matchAll(pattern)].flatMap((match) =>
       // A name that is taken apart declares each of its members: `{ one, two: other }`, `[one, two]`.
       [...(match.slice(1).find((one) => one !== undefined) ?? '').replaceAll(/\w+\s*:(?!:)/g, '').matchAll(/[A-Za-z_$][\w$]*/g)].map(
-        ([name]) => ({
-          name,
-          at: `${path}:${code.slice(0, match.index).split('\n').length}`,
-        }),
+        ([name]) => ({ name, at: `${path}:${code.slice(0, match.index).split('\n').length}` }),
       ),
     ),
   );

@@ -57,8 +57,9 @@ async function read(directory: string, pattern: RegExp): Promise<Source[]> {
   );
 }
 
-const withoutComments = (text: string): string =>
-  text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, (comment) => comment.replace(/[^\n]/g, ' '));
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, (comment) => comment.replace(/[^\n]/g, ' '));
+}
 
 /** Blanks what is inside of quotes and between back-ticks (not the code of placeholders), so that words in texts aren't taken for code. */
 function withoutTexts(code: string): string {

@@ -107,11 +107,7 @@ export function unlink(web: Web) {
       : 'not_found';
     if (outcome === 'not_found') throw notFound();
     if (outcome === 'unlinked') return done(req, res, 'identity');
-    const refusal = {
-      status: 409,
-      code: 'last_way_in',
-      text: message('refusal.last_way_in_identity'),
-    };
+    const refusal = { status: 409, code: 'last_way_in', text: message('refusal.last_way_in_identity') };
     if (wantsJson(req)) throw refusalError(refusal);
     await renderAccount(web, req, res, { refusal });
   };

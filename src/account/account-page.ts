@@ -183,9 +183,7 @@ export function accountPage(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     if (!wantsJson(req)) {
       const done = queryOf(req).get('done') ?? '';
-      return renderAccount(web, req, res, {
-        notice: isDone(done) ? { tone: 'good', text: wordsOf(req).t(`done.${done}`) } : null,
-      });
+      return renderAccount(web, req, res, { notice: isDone(done) ? { tone: 'good', text: wordsOf(req).t(`done.${done}`) } : null });
     }
     res.set('Cache-Control', 'no-store').json(await accountDocument(req));
   };

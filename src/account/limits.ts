@@ -156,8 +156,4 @@ export const limitMails = (web: Web, name: string): RequestHandler[] => [
 
 /** A limit per signed-in person, whatever the address. Needs `signedIn` before. */
 export const limitSignedIn = (web: Web, name: string, limit: RateLimit): RequestHandler =>
-  limitBy(web, {
-    name,
-    limit,
-    key: (req) => (req.session ? `${req.ctx.environment.id} ${req.session.user_id}` : null),
-  });
+  limitBy(web, { name, limit, key: (req) => (req.session ? `${req.ctx.environment.id} ${req.session.user_id}` : null) });

@@ -29,10 +29,7 @@ export function leavePage(web: Web) {
   return async (req: Request, res: Response): Promise<void> => {
     const { organization } = await requireOwn(req);
     const title = wordsOf(req).t('organizations.leave_title', { name: organization.display_name });
-    web.renderPage(res, 'account/leave', {
-      ...formPage(req, res, title),
-      organization: { id: organization.id },
-    });
+    web.renderPage(res, 'account/leave', { ...formPage(req, res, title), organization: { id: organization.id } });
   };
 }
 

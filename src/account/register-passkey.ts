@@ -16,11 +16,7 @@ import { refusalError, refuseFields, type StepRefusal } from './refusal.js';
 import { message } from '../lib/languages/messages.js';
 
 /** The registration is over, by time or because it was completed. */
-export const registrationExpired: StepRefusal = {
-  status: 410,
-  code: 'code_expired',
-  text: message('refusal.registration_over'),
-};
+export const registrationExpired: StepRefusal = { status: 410, code: 'code_expired', text: message('refusal.registration_over') };
 
 /** Names as they are typed, without the space around them. */
 export const namesIn = (req: Request) => ({ first_name: bodyText(req, 'first_name').trim(), last_name: bodyText(req, 'last_name').trim() });

@@ -129,11 +129,7 @@ async function askAgain(web: Web, req: Request, res: Response, id: string, error
 }
 
 /** The refusal when no TOTP waits for its first code any more. */
-export const totpExpired: StepRefusal = {
-  status: 410,
-  code: 'code_expired',
-  text: message('refusal.totp_expired'),
-};
+export const totpExpired: StepRefusal = { status: 410, code: 'code_expired', text: message('refusal.totp_expired') };
 
 /** POST /account/authenticators/totp/verify: its first code makes it good. Having it is a proof; the first one brings recovery codes. */
 export function verifyTotp(web: Web) {

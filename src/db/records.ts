@@ -2,13 +2,7 @@ import { uuidv7 } from '../lib/random.js';
 import { insert, insertMissing, remove, table, update, type Scope } from './scope.js';
 
 /** What rows have that are created, changed and deleted one by one. */
-export type RecordRow = {
-  environment_id: string;
-  id: string;
-  version: number;
-  created_at: Date;
-  updated_at: Date;
-};
+export type RecordRow = { environment_id: string; id: string; version: number; created_at: Date; updated_at: Date };
 
 /** What a new one has from the start. */
 export const newStamps = (now: Date) => ({ id: uuidv7(now.getTime()), created_at: now, updated_at: now });

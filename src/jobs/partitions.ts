@@ -119,9 +119,4 @@ export async function makeRoom(deps: Given, directUrl: string): Promise<void> {
 }
 
 export const startPartitions = (deps: Deps, directUrl: string): Loop =>
-  startLoop({
-    name: 'partitions',
-    pauseMs,
-    logger: deps.logger,
-    pass: () => partitionsPass(deps, directUrl).then(() => 'done' as const),
-  });
+  startLoop({ name: 'partitions', pauseMs, logger: deps.logger, pass: () => partitionsPass(deps, directUrl).then(() => 'done' as const) });

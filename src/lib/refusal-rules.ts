@@ -5,11 +5,7 @@ type RuleText = { readonly title: string; readonly found: string; readonly fix: 
 
 /** The rules of a token preview (specification 15.9): about a scope, or about the whole request. */
 const previewRules = {
-  granted: {
-    title: 'Granted',
-    found: 'The scope is in the token.',
-    fix: 'Nothing to do.',
-  },
+  granted: { title: 'Granted', found: 'The scope is in the token.', fix: 'Nothing to do.' },
   unknown_scope: {
     title: 'Unknown scope',
     found: 'The scope isn’t an OpenID Connect scope, a permission of the named API, or one that the client lists.',
@@ -55,16 +51,8 @@ const previewRules = {
     found: 'The client may not use this grant type; offline_access takes the grant type refresh_token.',
     fix: 'Add the grant type to the client.',
   },
-  client_disabled: {
-    title: 'Client disabled',
-    found: 'The client is disabled.',
-    fix: 'Enable the client.',
-  },
-  user_blocked: {
-    title: 'User blocked',
-    found: 'The person is blocked or was deleted.',
-    fix: 'Unblock the user.',
-  },
+  client_disabled: { title: 'Client disabled', found: 'The client is disabled.', fix: 'Enable the client.' },
+  user_blocked: { title: 'User blocked', found: 'The person is blocked or was deleted.', fix: 'Unblock the user.' },
   unknown_resource: {
     title: 'Unknown API',
     found: 'No API is registered under the request’s resource, or a resource is missing.',
@@ -144,11 +132,7 @@ const requestRules = {
     found: 'The provider’s answer could not sign the person in; the error says why.',
     fix: 'Test the connection, which names the failed rule. For saml_ errors compare certificates, entity IDs and addresses.',
   },
-  consent_denied: {
-    title: 'Consent denied',
-    found: 'The person declined.',
-    fix: 'Nothing to do.',
-  },
+  consent_denied: { title: 'Consent denied', found: 'The person declined.', fix: 'Nothing to do.' },
   client_authentication_failed: {
     title: 'Client authentication failed',
     found: 'The client’s secret or assertion is wrong or missing, or its method is not the registered one.',
@@ -184,11 +168,7 @@ const requestRules = {
     found: 'The person, or an administrator for them, has blocked the client.',
     fix: 'The person lets it in again at /account/applications, an administrator by `authorizations/unblock`.',
   },
-  session_ended: {
-    title: 'Session ended',
-    found: 'The session of the sign-in has ended.',
-    fix: 'Let the person sign in again.',
-  },
+  session_ended: { title: 'Session ended', found: 'The session of the sign-in has ended.', fix: 'Let the person sign in again.' },
   grant_ended: {
     title: 'Permission withdrawn',
     found: 'The person’s consent was withdrawn, or its tokens were revoked.',
@@ -225,11 +205,7 @@ const requestRules = {
     found: 'There were too many requests within a minute.',
     fix: 'Keep tokens until they expire; the token_rate_limit of the client raises the limit.',
   },
-  refused: {
-    title: 'Refused',
-    found: 'The request was refused.',
-    fix: 'The error that the application received says why.',
-  },
+  refused: { title: 'Refused', found: 'The request was refused.', fix: 'The error that the application received says why.' },
 } as const satisfies Readonly<Record<string, RuleText>>;
 
 export const refusalRules: Readonly<Record<RefusalRule, RuleText>> = { ...previewRules, ...requestRules };

@@ -65,12 +65,7 @@ const detailsOf = (
   { actor, ip_address, user_agent, request_id }: Call,
   { resource, target_id }: AuditEntry,
   reason: SecurityEventReason | null,
-) => ({
-  actor,
-  target: { target_type: resource.type, target_id },
-  origin: { ip_address, user_agent, request_id },
-  reason,
-});
+) => ({ actor, target: { target_type: resource.type, target_id }, origin: { ip_address, user_agent, request_id }, reason });
 
 /** Appends the entry of a write, and the security events that it is; `call` is that of its transaction, so that both are kept or neither. */
 export const recordWrite = (call: Call, entry: AuditEntry): Promise<void> => recordWrites(call, [entry]);

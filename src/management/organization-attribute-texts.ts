@@ -32,8 +32,5 @@ export const organizationAttributeTexts = {
     started_at: 'When it was opened: since then it is that browser’s; null = not yet.',
     finished_at: 'When the set-up was finished; null = not yet.',
   },
-  organization_group: {
-    display_name: 'As the directory calls it.',
-    external_id: 'The id in the directory; null = it has told none.',
-  },
+  organization_group: { display_name: 'As the directory calls it.', external_id: 'The id in the directory; null = it has told none.' },
 } as const;

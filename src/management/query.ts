@@ -145,12 +145,7 @@ function readCursor(call: Call, list: string, sortText: string, parameter: strin
 
 const filterName = /^filter\[([a-z_]+)\](?:\[([a-z]+)\])?$/;
 
-type ReadFilter = {
-  readonly name: string;
-  readonly values: readonly unknown[];
-  readonly byIndex: boolean;
-  readonly condition: Condition;
-};
+type ReadFilter = { readonly name: string; readonly values: readonly unknown[]; readonly byIndex: boolean; readonly condition: Condition };
 
 function readFilter(call: Call, resource: Resource, parameter: string, text: string): ReadFilter {
   const [, name = '', comparison = null] = filterName.exec(parameter) ?? [];

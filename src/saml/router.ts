@@ -31,10 +31,7 @@ export function samlRouter(web: Web): Router {
     proceed(samlProtocol, web, req, res, requirePendingRequest(samlProtocol, req, queryOf(req).get('request')));
 
   route(router, samlMetadataPath, { get: [starts, samlIdentityProviderMetadata] });
-  route(router, singleSignOnPath, {
-    get: [trace, starts, browserSession, begin],
-    post: [trace, starts, samlForm, browserSession, begin],
-  });
+  route(router, singleSignOnPath, { get: [trace, starts, browserSession, begin], post: [trace, starts, samlForm, browserSession, begin] });
   route(router, resume, { get: [trace, browserSession, goOn] });
   route(router, consentPath, { post: [traced('consent'), form, browserSession, csrf, consent(web, samlProtocol)] });
   route(router, organization, { post: [trace, form, browserSession, csrf, chooseOrganization(web, samlProtocol)] });

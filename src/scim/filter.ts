@@ -11,10 +11,7 @@ const maxComparisons = 10;
 const refuse = (detail: string) => new ScimError(400, 'invalidFilter', detail);
 
 /** Attributes that are columns; `displayName` is one of groups alone. */
-const userColumns = named<FilterColumn>({
-  userName: { name: 'user_name_key', holds: 'key' },
-  active: { name: 'active', holds: 'flag' },
-});
+const userColumns = named<FilterColumn>({ userName: { name: 'user_name_key', holds: 'key' }, active: { name: 'active', holds: 'flag' } });
 const groupColumns = named<FilterColumn>({ displayName: { name: 'display_name_key', holds: 'key' } });
 const commonColumns = named<FilterColumn>({
   id: { name: 'id', holds: 'uuid' },

@@ -39,9 +39,7 @@ export const groupResource = (base: string, row: OrganizationGroupRow, members: 
   id: row.id,
   ...(row.external_id !== null && { externalId: row.external_id }),
   displayName: row.display_name,
-  ...(members && {
-    members: members.map(({ id }) => ({ value: id, $ref: `${base}/Users/${id}`, type: 'User' })),
-  }),
+  ...(members && { members: members.map(({ id }) => ({ value: id, $ref: `${base}/Users/${id}`, type: 'User' })) }),
   meta: metaOf(base, groupType, row),
 });
 

@@ -45,8 +45,5 @@ export async function pollStream(call: SsfCall): Promise<SsfReply> {
   const signed = await Promise.all(shown.map(async (row) => [row.id, await signSet(ctx, stream, row)] as const));
   const untold = signed.flatMap(([id, set]) => (set === null ? [id] : []));
   if (untold.length > 0) await removeSignalSets(ctx.scope, stream.id, untold);
-  return {
-    status: 200,
-    body: { sets: Object.fromEntries(signed.filter(([, set]) => set !== null)), moreAvailable: rows.length > limit },
-  };
+  return { status: 200, body: { sets: Object.fromEntries(signed.filter(([, set]) => set !== null)), moreAvailable: rows.length > limit } };
 }

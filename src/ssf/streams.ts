@@ -25,10 +25,7 @@ const streamDocument = (row: SignalStreamRow): Record<string, unknown> => ({
   events_supported: signalEventUris,
   events_requested: urisOf(row.events_requested),
   events_delivered: urisOf(deliveredEventsOf(row.events_requested)),
-  delivery: {
-    method: deliveryMethods[row.method],
-    endpoint_url: row.endpoint_url ?? `${row.issuer}${ssfPaths.poll}/${row.id}`,
-  },
+  delivery: { method: deliveryMethods[row.method], endpoint_url: row.endpoint_url ?? `${row.issuer}${ssfPaths.poll}/${row.id}` },
   min_verification_interval: minVerificationSeconds,
   ...(row.description !== null && { description: row.description }),
 });

@@ -88,11 +88,7 @@ async function answered(web: Web, req: Request, res: Response, { flow, connectio
   if (flow.setup) return finishSetupTest(web, req, res, { connection, claims, profile }, flow.setup);
   if (flow.tells_people !== true) return render(web, req, res, connection, anonymous(connection, claims));
   const decision = await decide(req.ctx, connection, profile);
-  render(web, req, res, connection, {
-    ...verdictOf(decision, profile),
-    mapping: mappingOf(connection, claims),
-    claims: claimsOf(claims),
-  });
+  render(web, req, res, connection, { ...verdictOf(decision, profile), mapping: mappingOf(connection, claims), claims: claimsOf(claims) });
 }
 
 /** What somebody without `users:read` is shown: that the answer can be used and which claims there are, but nobody's; and not whether the address is an account's. */

@@ -16,11 +16,7 @@ const fresh = 'nine quiet herons by the lake';
 
 async function post(path: string, body: unknown): Promise<{ status: number; body: Record<string, unknown>; retry: string | null }> {
   const response = await new Browser(service.url).postJson(path, body);
-  return {
-    status: response.status,
-    body: (await response.json()) as Record<string, unknown>,
-    retry: response.headers.get('retry-after'),
-  };
+  return { status: response.status, body: (await response.json()) as Record<string, unknown>, retry: response.headers.get('retry-after') };
 }
 
 async function countOf(type: string): Promise<number> {

@@ -125,10 +125,7 @@ describe('specification 4.5.8', () => {
     const { reset_id } = reset.body;
     expect(
       await post(new Browser(service.url), '/password/reset', { reset_id, code: old, password: 'long enough for anybody' }),
-    ).toMatchObject({
-      status: 410,
-      body: { error: 'code_expired' },
-    });
+    ).toMatchObject({ status: 410, body: { error: 'code_expired' } });
   });
 
   test('addresses of a required connection are neither left nor taken, nor those of another domain than allowed (attack 13.1307)', async () => {

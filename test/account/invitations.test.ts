@@ -84,10 +84,7 @@ test('whoever was removed does not come back by an invitation of before, but by 
     'organization_memberships',
     'organization_membership',
     {},
-    {
-      organization: link('organization', organization['id']),
-      user: link('user', user['id']),
-    },
+    { organization: link('organization', organization['id']), user: link('user', user['id']) },
   );
   service.clock.advance(60_000);
   expect((await api.delete(`/organization_memberships/${id}`)).status).toBe(204);

@@ -25,12 +25,7 @@ const orders: OrdersApi = {
   paths: ['/orders', '/payments'],
 };
 
-const ledger: OrdersApi = {
-  folder: 'dpop',
-  audience: 'https://ledger.example.org',
-  origin: 'http://localhost:3006',
-  paths: ['/orders'],
-};
+const ledger: OrdersApi = { folder: 'dpop', audience: 'https://ledger.example.org', origin: 'http://localhost:3006', paths: ['/orders'] };
 
 /** What the guide's client prints: let in with a proof, kept out without. */
 async function ledgerIsBound({ issuer }: Service, variables: Readonly<Record<string, string>>): Promise<void> {

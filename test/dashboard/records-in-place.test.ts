@@ -80,10 +80,7 @@ test('the pages that change, delete or act on a record name it as its own page d
   const links = { client: link('client', client.id), external_server: link('external_server', String(server['id'])) };
   const { id } = await api.create('outbound_grants', 'outbound_grant', { external_client_id: 'there' }, links);
   const path = `/dashboard/outbound_grants/${String(id)}`;
-  const refused = await browser.post(path, {
-    ...formValues(await (await browser.get(`${path}/edit`)).text()),
-    scopes: 'two words',
-  });
+  const refused = await browser.post(path, { ...formValues(await (await browser.get(`${path}/edit`)).text()), scopes: 'two words' });
   const pages = [await browser.get(`${path}/edit`), await browser.get(`${path}/delete`), refused];
   for (const page of pages) expect(await page.text()).toMatch(/class="crumbs"[^]*Assistant → Tools[^]*<h1/);
   expect(refused.status).toBe(422);

@@ -73,10 +73,7 @@ describe('the specification', () => {
         ...text
           .replace(/\b(?:RFC \d+|NIST SP \S+|OIDC Core) [\d.]+/g, '')
           .matchAll(/(?<![\w.:])\d+\.\d+\.\d+(?!\.?\w)|(?<=\()\d+\.\d+(?=\))/g),
-      ].map(([number]) => ({
-        path,
-        number,
-      })),
+      ].map(([number]) => ({ path, number })),
     );
     expect(missing(own, specification), 'A rule that is referred to is gone, or has another number: correct the reference.').toEqual([]);
   });

@@ -102,11 +102,7 @@ test('the snippet of the published library verifies with the same secret', async
   const { verifyStandard } = (await import(join(directory, 'standard.mjs'))) as {
     verifyStandard: (secret: string, body: string, headers: Record<string, string>) => unknown;
   };
-  const headers = deliveryHeaders(secret, null, 'user.created', {
-    id: 'evt_1',
-    timestamp: Math.floor(Date.now() / 1000),
-    body,
-  });
+  const headers = deliveryHeaders(secret, null, 'user.created', { id: 'evt_1', timestamp: Math.floor(Date.now() / 1000), body });
   expect(verifyStandard(secret, body, headers)).toEqual(JSON.parse(body));
   expect(() => verifyStandard(secret, `${body} `, headers)).toThrow();
 });

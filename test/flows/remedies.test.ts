@@ -54,10 +54,7 @@ const fixTrials: Record<keyof typeof fixes, Trial> = {
   // A name alone is for an editor: as a command it is none.
   variable: { command: `${fixes.variable('SECRET_KEY_PREVIOUS')} 2>/dev/null`, code: 127 },
   setVariable: { command: shown(fixes.setVariable('EMAIL_FROM', hostile), 'EMAIL_FROM'), output: hostile },
-  unsetVariables: {
-    command: shown(`ADMIN_EMAIL=x; ${fixes.unsetVariables('ADMIN_EMAIL', 'ADMIN_PASSWORD')}`, 'ADMIN_EMAIL'),
-    output: '',
-  },
+  unsetVariables: { command: shown(`ADMIN_EMAIL=x; ${fixes.unsetVariables('ADMIN_EMAIL', 'ADMIN_PASSWORD')}`, 'ADMIN_EMAIL'), output: '' },
   renameVariable: { command: shown(`SMTP_URI='${hostile.replaceAll("'", '')}'; ${fixes.renameVariable('SMTP_URI', 'SMTP_URL')}`, 'SMTP_URL'), output: hostile.replaceAll("'", '') }, // prettier-ignore
   setVariableFromFile: {
     command: shown(fixes.setVariableFromFile('SECRET_KEY', directory), 'SECRET_KEY'),
@@ -66,11 +63,7 @@ const fixTrials: Record<keyof typeof fixes, Trial> = {
   },
   makeDirectory: { command: fixes.makeDirectory(directory), touched: [directory] },
   makeDataDirectory: { command: shown(fixes.makeDataDirectory(directory), 'DATA_DIR'), touched: [directory], output: directory },
-  openDirectory: {
-    command: fixes.openDirectory(directory),
-    made: () => make(directory, 'directory', ours, 0o500),
-    touched: [directory],
-  },
+  openDirectory: { command: fixes.openDirectory(directory), made: () => make(directory, 'directory', ours, 0o500), touched: [directory] },
   openFile: { command: fixes.openFile(directory), made: () => make(directory, 'file', ours, 0o200), touched: [directory] },
   takeFile: { command: fixes.takeFile(directory), made: () => make(directory, 'file', { uid: 0, gid: 0 }, 0o600), touched: [directory] },
   createDatabase: {
@@ -84,10 +77,7 @@ const fixTrials: Record<keyof typeof fixes, Trial> = {
   migrate: { command: fixes.migrate(run), output: 'asked: npm [run] [-s] [migrate]\n' },
   rekey: { command: fixes.rekey(run), output: 'asked: npm [run] [-s] [rekey]\n' },
   endProcess: { command: fixes.endProcess(hostile, 4711), code: 1 },
-  renewCertificate: {
-    command: fixes.renewCertificate(hostile),
-    output: `asked: certbot [renew] [--cert-name] [${hostile}]\n`,
-  },
+  renewCertificate: { command: fixes.renewCertificate(hostile), output: `asked: certbot [renew] [--cert-name] [${hostile}]\n` },
   requestCertificate: { command: fixes.requestCertificate(hostile), output: `asked: certbot [certonly] [-d] [${hostile}]\n` },
   createAdministrator: {
     command: fixes.createAdministrator(cli),

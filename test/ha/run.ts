@@ -105,9 +105,7 @@ async function playInNamespaces(names: readonly string[]): Promise<number> {
   const child = spawn(
     'unshare',
     ['--net', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', '--propagation', 'private', ...again],
-    {
-      stdio: 'inherit',
-    },
+    { stdio: 'inherit' },
   );
   const ended = new Promise<number>((resolve, reject) => child.once('error', reject).once('exit', (code) => resolve(code ?? 1)));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => child.kill('SIGKILL'));

@@ -422,20 +422,14 @@ const budget: Record<string, Operation> = {
     ]),
   ),
   'JWT bearer grant of a workload, JWT': { limit: 0, run: async () => (await workloadToken(jwtApi)).status },
-  'JWT bearer grant of a workload, opaque': {
-    limit: 1,
-    run: async () => (await workloadToken(opaqueApi)).status,
-  },
+  'JWT bearer grant of a workload, opaque': { limit: 1, run: async () => (await workloadToken(opaqueApi)).status },
   'pushed authorization request': { limit: 1, status: 201, run: async () => (await pushRequest()).status },
   'authorization code flow of the client of a document: what was allowed is looked up, as for any client that is not first-party': {
     limit: 4,
     run: async () => (await tokenRequest(origin, documented, (await code({}, documented)).grant)).status,
   },
   'authorization code flow with a pushed request': { limit: 5, run: async () => (await pushedTokens()).status },
-  'metadata of an API resource': {
-    limit: 0,
-    run: async () => (await fetch(`${origin}/oauth/resources/${jwtApi.id}/metadata`)).status,
-  },
+  'metadata of an API resource': { limit: 0, run: async () => (await fetch(`${origin}/oauth/resources/${jwtApi.id}/metadata`)).status },
   'metadata of the Management API': {
     limit: 0,
     run: async () => (await fetch(`${origin}/.well-known/oauth-protected-resource/api`)).status,
@@ -513,12 +507,7 @@ const budget: Record<string, Operation> = {
     prepare: newWebhook,
     run: async (id) => (await webhooks('PATCH', `/${id}`, { type: 'webhook', id, attributes: { name: 'Renamed' } })).status,
   },
-  'webhook deleted': {
-    limit: 6,
-    status: 204,
-    prepare: newWebhook,
-    run: async (id) => (await webhooks('DELETE', `/${id}`)).status,
-  },
+  'webhook deleted': { limit: 6, status: 204, prepare: newWebhook, run: async (id) => (await webhooks('DELETE', `/${id}`)).status },
   // Its permissions are asked for by the event alone: they don't change.
   'role changed': {
     limit: 8,

@@ -328,13 +328,9 @@ test('ids beyond the end that the first partition gets leave it as it is, and wr
   const opened = await openContext(fresh.url, Buffer.alloc(32, 7).toString('base64'));
   try {
     const add = (id: string) =>
-      opened.ctx.db.knex('events').insert({
-        environment_id: opened.ctx.environment.id,
-        id,
-        event_type: 'role.created',
-        occurred_at: new Date(),
-        body: '{}',
-      });
+      opened.ctx.db
+        .knex('events')
+        .insert({ environment_id: opened.ctx.environment.id, id, event_type: 'role.created', occurred_at: new Date(), body: '{}' });
     await add('ffffffff-ffff-4fff-8fff-ffffffffffff');
     await expect(partitionsPass(opened.ctx, fresh.url)).rejects.toThrow('is violated by some row');
     await add('ffffffff-ffff-4fff-8fff-fffffffffffe');

@@ -101,11 +101,7 @@ describe('an outbound grant', () => {
   });
   const createGrant = (more: Document = {}, relationships: Document = {}, caller = api) =>
     caller.post('/outbound_grants', {
-      data: {
-        type: 'outbound_grant',
-        attributes: { external_client_id: 'there', ...more },
-        relationships: { ...named, ...relationships },
-      },
+      data: { type: 'outbound_grant', attributes: { external_client_id: 'there', ...more }, relationships: { ...named, ...relationships } },
     });
 
   test('is for everybody and all, unless it says less', async () => {

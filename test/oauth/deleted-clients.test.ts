@@ -119,10 +119,7 @@ describe('an identifier of an API resource is no id of a client (attack 8.948)',
     expect([refused.status, refused.html.includes('is the identifier of an API resource')]).toEqual([400, true]);
     const registering = { data: { type: 'client', attributes: { client_id_metadata_uri: client.id } } };
     expect(errorsOf(await api.post('/clients', registering))).toEqual([422, 'reserved_name /data/attributes/client_id_metadata_uri']);
-    const document = {
-      version: 1,
-      clients: [{ client_id: client.id, name: 'X', application_type: 'machine' }],
-    };
+    const document = { version: 1, clients: [{ client_id: client.id, name: 'X', application_type: 'machine' }] };
     expect(problemsOf(await apply(api, document)).join()).toContain('reserved_name');
   });
 

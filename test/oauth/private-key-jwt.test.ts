@@ -182,10 +182,7 @@ describe('jwks_uri', () => {
     const [first, second] = [await createClientKey('ES256', 'one'), await createClientKey('ES256', 'two')];
     const publish =
       (...published: ClientKey[]) =>
-      () => ({
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ keys: published.map(({ jwk }) => jwk) }),
-      });
+      () => ({ headers: { 'content-type': 'application/json' }, body: JSON.stringify({ keys: published.map(({ jwk }) => jwk) }) });
     party.answer = publish(first);
     const remote = await machine({ jwks_uri: `${party.origin}/keys-${randomUUID()}` });
     const send = async (key: ClientKey) => (await request(await key.sign(claims({}, remote)))).status;

@@ -10,12 +10,7 @@ const service = sharedService();
 const ctx = contextOf(service);
 const client = shared(() => addClient(ctx));
 const user = shared(() =>
-  addUser(ctx, {
-    address: { locality: 'London', country: '' },
-    phone_number: '+441234567',
-    birthdate: '1815-12-10',
-    nickname: '',
-  }),
+  addUser(ctx, { address: { locality: 'London', country: '' }, phone_number: '+441234567', birthdate: '1815-12-10', nickname: '' }),
 );
 const browser = shared(() => signedIn(service, user));
 

@@ -62,11 +62,9 @@ describe('what moves', () => {
 describe('a move', () => {
   test('has the environment served there as it was here, and refused here (attack 62.1843)', async () => {
     const ctx = await inhabited('acme');
-    await ctx.db.knex('dpop_proofs').insert({
-      environment_id: ctx.environment.id,
-      digest: Buffer.from('spent'),
-      expires_at: new Date(Date.now() + 600_000),
-    });
+    await ctx.db
+      .knex('dpop_proofs')
+      .insert({ environment_id: ctx.environment.id, digest: Buffer.from('spent'), expires_at: new Date(Date.now() + 600_000) });
     expect(await served('acme')).toEqual([200, 421]);
     const { code, stdout, stderr } = await move('acme', north, south);
     expect([code, stderr]).toEqual([0, '']);

@@ -96,10 +96,7 @@ describe('Okta', () => {
       displayName: 'Test',
       members: [{ value: two.id, display: 'x' }],
     });
-    expect(put).toMatchObject({
-      status: 200,
-      body: { id, displayName: 'Test', members: [{ value: two.id, type: 'User' }] },
-    });
+    expect(put).toMatchObject({ status: 200, body: { id, displayName: 'Test', members: [{ value: two.id, type: 'User' }] } });
     expect((await okta.send('GET', `/Users/${two.id}`)).body.groups).toEqual([
       { value: id, $ref: `${okta.url}/Groups/${id}`, display: 'Test', type: 'direct' },
     ]);

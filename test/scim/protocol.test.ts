@@ -341,10 +341,7 @@ describe('bodies', () => {
     expect(await patch(other.id, { op: 'replace', path: 'userName', value: 'unique@ACME.example' })).toMatchObject({ status: 409 });
     expect(
       await acme.send('POST', '/Users', { userName: 'elsewhere', emails: [{ value: 'unique@acme.example', primary: true }] }),
-    ).toMatchObject({
-      status: 409,
-      body: { scimType: 'uniqueness', detail: 'There is a User of this address already.' },
-    });
+    ).toMatchObject({ status: 409, body: { scimType: 'uniqueness', detail: 'There is a User of this address already.' } });
     expect((await acme.send('GET', `/Users/${id}`)).body.externalId).toBe('unique');
   });
 });

@@ -22,13 +22,7 @@ let user: UserRow;
 let unknown: string;
 
 const connection = shared(() =>
-  addConnection(ctx, {
-    issuer: upstream.url,
-    display_name: 'Corp',
-    domains: ['corp.example'],
-    required: true,
-    account_linking: 'ask',
-  }),
+  addConnection(ctx, { issuer: upstream.url, display_name: 'Corp', domains: ['corp.example'], required: true, account_linking: 'ask' }),
 );
 beforeEach(async () => {
   const name = uuidv7(Date.now());

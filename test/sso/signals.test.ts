@@ -79,9 +79,7 @@ describe('what ends (specification 20.2.5)', () => {
       async (sid: string) =>
         postSet(
           world.url,
-          await provider.set(world.url, {
-            sub_id: { format: 'complex', user: bodyOf().sub_id, session: { format: 'opaque', id: sid } },
-          }),
+          await provider.set(world.url, { sub_id: { format: 'complex', user: bodyOf().sub_id, session: { format: 'opaque', id: sid } } }),
         ),
     ]) {
       named({ sid: 'one' });

@@ -29,10 +29,7 @@ export function sharedChromium(): Pick<Browser, 'newContext' | 'newPage'> {
     browser = await launchChromium();
   });
   afterAll(() => browser?.close());
-  return {
-    newContext: (options) => (browser as Browser).newContext(options),
-    newPage: (options) => (browser as Browser).newPage(options),
-  };
+  return { newContext: (options) => (browser as Browser).newContext(options), newPage: (options) => (browser as Browser).newPage(options) };
 }
 
 /** Fills the login page at that URL as a person does, and sends it. */

@@ -33,11 +33,7 @@ export const fapi2Columns = {
 
 type Fields = Readonly<Record<string, string>>;
 /** How a request differs from a good one. `proof` null: without one. */
-export type Differences = {
-  readonly assertion?: string;
-  readonly proof?: string | null;
-  readonly nonce?: string;
-};
+export type Differences = { readonly assertion?: string; readonly proof?: string | null; readonly nonce?: string };
 export type Granted = { readonly code: string; readonly verifier: string };
 
 /** A client that does all that FAPI 2.0 asks for, unless it is told otherwise. */

@@ -736,10 +736,7 @@ const samples: Record<string, SamplePage> = {
       next: { href: '/account', label: 'I’ve saved them' },
     },
   },
-  'account-sign-in-methods': {
-    view: 'account/account',
-    model: { ...base('Your account'), ...account, sign_in_methods: signInMethods },
-  },
+  'account-sign-in-methods': { view: 'account/account', model: { ...base('Your account'), ...account, sign_in_methods: signInMethods } },
   'account-first-factor': {
     view: 'account/account',
     model: {
@@ -831,10 +828,7 @@ const samples: Record<string, SamplePage> = {
       next: '/setup/019ab3c2-0000-7000-8000-000000000150/connection',
     },
   },
-  leave: {
-    view: 'account/leave',
-    model: { ...base('Leave Acme Ltd?'), organization: { id: '019ab3c2-0000-7000-8000-000000000141' } },
-  },
+  leave: { view: 'account/leave', model: { ...base('Leave Acme Ltd?'), organization: { id: '019ab3c2-0000-7000-8000-000000000141' } } },
   applications: {
     view: 'account/applications',
     model: {
@@ -886,14 +880,7 @@ const samples: Record<string, SamplePage> = {
     },
   },
   consent: { view: 'oauth/consent', model: { ...base('Allow Acme Notes to access your account?'), ...consent } },
-  'consent-details': {
-    view: 'oauth/consent',
-    model: {
-      ...base('Allow Acme Notes to access your account?'),
-      ...consent,
-      details,
-    },
-  },
+  'consent-details': { view: 'oauth/consent', model: { ...base('Allow Acme Notes to access your account?'), ...consent, details } },
   'consent-unverified': {
     view: 'oauth/consent',
     model: {

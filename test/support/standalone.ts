@@ -50,8 +50,5 @@ export async function openContext(
   const deps = createDeps(config, pino({ level: 'warn' }), { url, directUrl: url, secretKey }, { newKeyPair: keyPairsInTurn() });
   await prepareDatabase(deps, url);
   const ctx = await defaultContext(deps);
-  return {
-    ctx,
-    close: () => closeDeps(deps),
-  };
+  return { ctx, close: () => closeDeps(deps) };
 }

@@ -62,10 +62,7 @@ export async function startPrimaryWithStandby(through = async (primary: number) 
   const primaryPort = await through(Number(new URL(primary.url).port));
   const ports: number[] = [];
   while (ports.length < standbys) ports.push(await freePort());
-  const addresses = {
-    primary: primaryAddress,
-    standby: `postgres://${superuser}:${password}@127.0.0.1:${ports[0]}/postgres`,
-  };
+  const addresses = { primary: primaryAddress, standby: `postgres://${superuser}:${password}@127.0.0.1:${ports[0]}/postgres` };
   const user = await chooseSystemUser(join(dataDir, 'postgres'));
   const binaries = await locateBinaries(user, user === null ? [join(dataDir, 'postgresql')] : usualSystemDirs);
   const clusterDirOf = (n: number) => join(scratch, `standby-${n}`);

@@ -69,12 +69,7 @@ export async function tableFunctions(): Promise<TableFunction[]> {
       const name = (match[1] ?? match[2]) as string;
       const exportedCall = exported[name] as unknown as (first: unknown, ...given: unknown[]) => unknown;
       const call: TableFunction['call'] = (scope, ...given) => exportedCall(scoped ? scope : scope.knex, ...given);
-      found.push({
-        module,
-        name,
-        call,
-        parameters: parameters.slice(1).map((one) => /^\w+|^\{/.exec(one)?.[0] ?? ''),
-      });
+      found.push({ module, name, call, parameters: parameters.slice(1).map((one) => /^\w+|^\{/.exec(one)?.[0] ?? '') });
     }
   }
   return found;

@@ -74,9 +74,5 @@ export const gitHubClaims = (aud: string) => ({
 export const kubernetesClaims = (aud: string) => ({
   aud: [aud],
   sub: 'system:serviceaccount:orders:worker',
-  'kubernetes.io': {
-    namespace: 'orders',
-    pod: { name: 'worker-5d9', uid: 'b0c6' },
-    serviceaccount: { name: 'worker', uid: '14ee3fa4' },
-  },
+  'kubernetes.io': { namespace: 'orders', pod: { name: 'worker-5d9', uid: 'b0c6' }, serviceaccount: { name: 'worker', uid: '14ee3fa4' } },
 });

@@ -2,9 +2,7 @@ import type { webhooks } from './management-api.js';
 
 /** What a webhook is sent, by its `event`. */
 export type WebhookEvent = {
-  [Type in keyof webhooks]: webhooks[Type] extends {
-    post: { requestBody: { content: { 'application/json': infer Payload } } };
-  }
+  [Type in keyof webhooks]: webhooks[Type] extends { post: { requestBody: { content: { 'application/json': infer Payload } } } }
     ? Payload
     : never;
 }[keyof webhooks];

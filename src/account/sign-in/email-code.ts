@@ -55,11 +55,7 @@ async function frame(req: Request, res: Response, return_to: string | null, titl
   const words = wordsOf(req);
   const client = pageClient(words, await pendingClient(req, return_to));
   const page = { title: title(client?.name ?? null, words), request_id: req.request_id, csrf_token: csrfToken(req, res) };
-  return {
-    ...basePage(req.ctx.environment, page),
-    client,
-    return_to: return_to ?? '',
-  };
+  return { ...basePage(req.ctx.environment, page), client, return_to: return_to ?? '' };
 }
 
 async function renderAddress(web: Web, req: Request, res: Response, { return_to, email, refusal }: State): Promise<void> {

@@ -76,10 +76,7 @@ function resourceRoutes(router: Router, render: Render, write: readonly RequestH
         post: [...write, actOnSelected(render, presentation)],
       });
     route(router, `${at}/new`, { get: [...reading, firstSteps[path] ?? pass, newPage(render, presentation)] });
-    route(router, `${at}/:id`, {
-      get: [...reading, recordPage(render, presentation)],
-      post: [...write, postEdit(render, presentation)],
-    });
+    route(router, `${at}/:id`, { get: [...reading, recordPage(render, presentation)], post: [...write, postEdit(render, presentation)] });
     route(router, `${at}/:id/edit`, { get: [...reading, editPage(render, presentation)] });
     if (presentation.subjects)
       route(router, `${at}/:id/edit/:subject`, {
@@ -161,10 +158,7 @@ export function dashboardRouter(web: Web): Router {
     get: [...reading, tabPage(render, clientsPresentation, 'quick_start')],
     post: [...write, saveQuickStart(render, clientsPresentation)],
   });
-  route(router, '/dashboard/users/:id/end_sessions', {
-    get: [...reading, endUserSessionsPage(render)],
-    post: [...write, endUserSessions],
-  });
+  route(router, '/dashboard/users/:id/end_sessions', { get: [...reading, endUserSessionsPage(render)], post: [...write, endUserSessions] });
   route(router, '/dashboard/users/:id/verify_email', { get: [...reading, verifyEmailPage(render)], post: [...write, markEmailVerified] });
   movingRoutes(router, render, web);
   route(router, '/dashboard/mail_templates/draft', { get: [...reading, builtInDraft], post: [...write, postedDraft] });

@@ -39,11 +39,7 @@ function resultOf(presentation: Presentation, record: ResourceObject, included: 
 /** The first records of a list that a filter leaves, and the address of the list where it has more. */
 async function recordsBy(req: Request, res: Response, presentation: Presentation, filter: string, value: string): Promise<SearchResults> {
   const { path, title } = presentation;
-  const query: ListQuery = {
-    filters: { [filter]: value },
-    size: mostShown,
-    include: readableIncludes(req, path, presentation.include),
-  };
+  const query: ListQuery = { filters: { [filter]: value }, size: mostShown, include: readableIncludes(req, path, presentation.include) };
   const { listing, mistake } = await listingOf(req, res, path, query);
   const more = listing.next === null ? null : `/dashboard/${path}?${new URLSearchParams({ [filter]: value }).toString()}`;
   return { title, mistake, more, items: listing.records.map((record) => resultOf(presentation, record, listing.included)) };

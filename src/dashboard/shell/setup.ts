@@ -78,12 +78,7 @@ export function setup(web: Web) {
     if (!address || Object.keys(errors).length > 0) return render(web, req, res, token, values, errors);
     const chosen = await hashNewPassword(ctx, password);
     if (chosen === null) return render(web, req, res, token, values, named({ password: errorTexts.password_breached }));
-    const user = await createFirstAdministrator(ctx, {
-      ...address,
-      first_name: values.first_name,
-      last_name: values.last_name,
-      ...chosen,
-    });
+    const user = await createFirstAdministrator(ctx, { ...address, first_name: values.first_name, last_name: values.last_name, ...chosen });
     if (!user) throw invalid();
     const proofs = [proofNow('password', ctx.clock.now())];
     res.redirect(303, onwardPath(await takeStep(req, res, { method: 'registration', user, proofs }), '/dashboard'));

@@ -17,10 +17,7 @@ import { ProcessLocks } from './process-locks.js';
 /** How long a caller waits for a connection, and a statement for its answer, before the request is refused with 503. */
 const databaseTimeoutMs = 5000;
 
-const limits = {
-  statement_timeout: databaseTimeoutMs,
-  idle_in_transaction_session_timeout: 30_000,
-};
+const limits = { statement_timeout: databaseTimeoutMs, idle_in_transaction_session_timeout: 30_000 };
 
 const oid = { int8: 20, date: 1082 } as const;
 

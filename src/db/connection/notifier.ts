@@ -7,10 +7,7 @@ import type { FastCounter } from '../../platform/metrics/fast-metrics.js';
 export type Notification = { readonly channel: string; readonly payload: string };
 
 /** Who hears what this process has committed, and how the other processes are told of it. */
-export type NotificationTarget = {
-  heard(notification: Notification): void;
-  send(notifications: readonly Notification[]): Promise<void>;
-};
+export type NotificationTarget = { heard(notification: Notification): void; send(notifications: readonly Notification[]): Promise<void> };
 
 /** The SQLSTATE of the messages by which `notify_after_commit` tells its own session what to notify of. */
 const sqlstate = 'IDP01';

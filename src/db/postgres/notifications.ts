@@ -3,9 +3,7 @@ import type { Notification, Notifier } from '../connection/notifier.js';
 import type { Logger } from '../../platform/log/logger.js';
 
 /** A connection that listens to PostgreSQL channels and reconnects by itself. */
-export type Notifications = {
-  close(): Promise<void>;
-};
+export type Notifications = { close(): Promise<void> };
 
 type Listening = {
   readonly url: string;

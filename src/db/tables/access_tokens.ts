@@ -178,10 +178,7 @@ const ownJwtStatusText = (more = '') => `
 /** The status of a client's own JWT. It names no table of people's, so that nobody who locks one keeps clients waiting. */
 const ownJwtStatus = {
   plain: { name: 'access_tokens.own_jwt_status', short: 'look_up', text: ownJwtStatusText() },
-  proven: {
-    name: 'access_tokens.own_jwt_status_proven',
-    ...storing(storeProofSql('$3', '$4'), 3, ownJwtStatusText(`, ${isFirstUse}`)),
-  },
+  proven: { name: 'access_tokens.own_jwt_status_proven', ...storing(storeProofSql('$3', '$4'), 3, ownJwtStatusText(`, ${isFirstUse}`)) },
 } as const satisfies Record<string, Statement>;
 
 const jwtLookUps = lookUps(

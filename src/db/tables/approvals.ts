@@ -178,9 +178,7 @@ export async function endApprovals(
 export type OpenApproval = Pick<
   ApprovalRow,
   'id' | 'client_id' | 'binding_message' | 'authorization_details' | 'created_at' | 'expires_at'
-> & {
-  client: Pick<ClientRow, 'name' | 'verified'>;
-};
+> & { client: Pick<ClientRow, 'name' | 'verified'> };
 
 /** What waits for the person, the newest first. */
 export async function listOpenApprovals(scope: Scope, user_id: string, now: Date): Promise<OpenApproval[]> {

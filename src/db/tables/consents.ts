@@ -44,11 +44,7 @@ export async function findConsent(scope: Scope, user_id: string, client_id: stri
  */
 export async function addConsent(
   scope: Scope,
-  consent: Pick<ConsentRow, 'id' | 'user_id' | 'client_id' | 'client_digest'> & {
-    resource: string;
-    scopes: readonly string[];
-    at: Date;
-  },
+  consent: Pick<ConsentRow, 'id' | 'user_id' | 'client_id' | 'client_digest'> & { resource: string; scopes: readonly string[]; at: Date },
 ): Promise<boolean> {
   const text = `insert into consents as c (environment_id, user_id, client_id, scopes, resources, resource_scopes, granted_at, updated_at, id,
         client_digest)

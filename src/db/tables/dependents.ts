@@ -46,9 +46,7 @@ const dependents = {
     memberships: rowsBy('organization_memberships', 'user_id'),
     directory_users: rowsBy('directory_users', 'user_id'),
   },
-  sessions: {
-    session_clients: rowsBy('session_clients', 'session_id'),
-  },
+  sessions: { session_clients: rowsBy('session_clients', 'session_id') },
   consents: {
     refresh_tokens: {
       from: `consents c join refresh_tokens t on t.environment_id = c.environment_id and t.user_id = c.user_id and t.client_id = c.client_id
@@ -122,27 +120,17 @@ const dependents = {
              where g.environment_id = $1 and g.id = $2::uuid`,
     },
   },
-  identities: {
-    provider_tokens: rowsBy('provider_tokens', 'identity_id'),
-  },
-  trusted_issuers: {
-    federated_credentials: rowsBy('federated_credentials', 'trusted_issuer_id'),
-  },
-  external_servers: {
-    outbound_grants: rowsBy('outbound_grants', 'external_server_id'),
-  },
+  identities: { provider_tokens: rowsBy('provider_tokens', 'identity_id') },
+  trusted_issuers: { federated_credentials: rowsBy('federated_credentials', 'trusted_issuer_id') },
+  external_servers: { outbound_grants: rowsBy('outbound_grants', 'external_server_id') },
   webhooks: {
     waiting_deliveries: {
       from: `webhook_deliveries d where d.environment_id = $1 and d.webhook_id = $2::uuid and d.next_attempt_at is not null`,
     },
     past_deliveries: { from: `webhook_deliveries d where d.environment_id = $1 and d.webhook_id = $2::uuid and d.next_attempt_at is null` },
   },
-  signal_streams: {
-    signal_sets: rowsBy('signal_sets', 'signal_stream_id'),
-  },
-  log_streams: {
-    log_stream_entries: rowsBy('log_stream_entries', 'log_stream_id'),
-  },
+  signal_streams: { signal_sets: rowsBy('signal_sets', 'signal_stream_id') },
+  log_streams: { log_stream_entries: rowsBy('log_stream_entries', 'log_stream_id') },
   environments: {
     users: allOf('users'),
     clients: allOf('clients', 'not d.is_system'),

@@ -25,11 +25,7 @@ export const storeProofSql = (digest: string, expires_at: string, from = ''): st
   `insert into dpop_proofs (environment_id, digest, expires_at) select $1::uuid, ${digest}::bytea, ${expires_at}::timestamptz ${from}
    on conflict do nothing returning 1 as one`;
 
-const insertStatement: Statement = {
-  name: 'dpop_proofs.insert',
-  short: { kind: 'write', key: 2 },
-  text: storeProofSql('$2', '$3'),
-};
+const insertStatement: Statement = { name: 'dpop_proofs.insert', short: { kind: 'write', key: 2 }, text: storeProofSql('$2', '$3') };
 
 /** Stores the use of a proof; false when it was used before. */
 export const insertProofUse = async (scope: Scope, { digest, expires_at }: ProofUse): Promise<boolean> =>

@@ -23,10 +23,7 @@ export async function countFactors(scope: Scope): Promise<{ readonly everybody: 
   );
   // An aggregate without groups has one row.
   const row = rows[0] as (typeof rows)[number];
-  return {
-    everybody: { people: row.people, without: row.without },
-    management: { people: row.managers, without: row.managers_without },
-  };
+  return { everybody: { people: row.people, without: row.without }, management: { people: row.managers, without: row.managers_without } };
 }
 
 /** Active holders of the role that came with the service, which holds every permission; `viewer_without`: whether the given user is one without a factor. */

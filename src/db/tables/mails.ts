@@ -53,11 +53,7 @@ export async function listRecentMails(scope: Scope, filter: { recipient: string 
 export const mailQueueRows = queueRows<MailRow>('mails', 'mail', null);
 
 /** The outcome of an attempt. `forget` empties `sealed`. */
-export type MailRecord = AttemptRecord & {
-  readonly status: MailRow['status'];
-  readonly sent_at: Date | null;
-  readonly forget: boolean;
-};
+export type MailRecord = AttemptRecord & { readonly status: MailRow['status']; readonly sent_at: Date | null; readonly forget: boolean };
 
 /** Records attempts. Mails whose lease was lost meanwhile are left alone. @returns the ids of the others */
 export function recordMails(knex: Knex, records: readonly MailRecord[]): Promise<string[]> {

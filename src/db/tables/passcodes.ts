@@ -42,12 +42,7 @@ export const { insert: insertPasscode } = rowFunctions<PasscodeRow>('passcodes')
  * Limits of tries: `max_attempts` at one code; for codes of six digits, since `since`, `max_wrong` at all codes of the address (of one that is bound to a browser:
  * at those that are bound to the same), and `budget` at all of the environment.
  */
-export type AttemptLimits = {
-  readonly max_attempts: number;
-  readonly max_wrong: number;
-  readonly budget: number;
-  readonly since: Date;
-};
+export type AttemptLimits = { readonly max_attempts: number; readonly max_wrong: number; readonly budget: number; readonly since: Date };
 
 export type CountedAttempt = {
   /** Null: there is none that may still be tried, or the environment's budget, which its code needs, is used up. */

@@ -109,10 +109,7 @@ export async function listStaleSealed(
   const values = [header, limit, after?.environment_id ?? null, after?.row_key ?? null];
   type Row = Omit<StaleSealed, 'place'> & { belongs: string | Buffer };
   const rows = await patient(knex, (trx) => runSystem<Row>(trx, { name: statementName('stale', table, column), text }, values));
-  return rows.map(({ belongs, ...row }) => ({
-    ...row,
-    aad: aadOf(sealed, belongs),
-  }));
+  return rows.map(({ belongs, ...row }) => ({ ...row, aad: aadOf(sealed, belongs) }));
 }
 
 /**

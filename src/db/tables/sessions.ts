@@ -79,11 +79,9 @@ export type SessionWithUser = SessionRow & {
 };
 
 /** A session runs out unless each of these columns is later than its bound (specification 4.7.4). */
-const mustBeLaterThan = {
-  expires_at: 'now',
-  signed_in_at: 'signed_in_after',
-  last_activity_at: 'active_after',
-} as const satisfies Partial<Record<keyof SessionRow, string>>;
+const mustBeLaterThan = { expires_at: 'now', signed_in_at: 'signed_in_after', last_activity_at: 'active_after' } as const satisfies Partial<
+  Record<keyof SessionRow, string>
+>;
 
 type BoundedColumn = keyof typeof mustBeLaterThan;
 const boundedColumns = Object.keys(mustBeLaterThan) as BoundedColumn[];

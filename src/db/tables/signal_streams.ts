@@ -64,16 +64,7 @@ export async function findSignalStream(scope: Scope, client_id: string, id: stri
 
 /** Changes a stream, which is then tried at once. */
 export const updateSignalStream = (scope: Scope, id: string, changes: Partial<SignalStreamRow>): Promise<SignalStreamRow | null> =>
-  update<SignalStreamRow>(
-    scope,
-    'signal_streams',
-    { id },
-    {
-      ...changes,
-      next_attempt_at: scope.knex.fn.now() as never,
-      attempt_count: 0,
-    },
-  );
+  update<SignalStreamRow>(scope, 'signal_streams', { id }, { ...changes, next_attempt_at: scope.knex.fn.now() as never, attempt_count: 0 });
 
 /** Notes that the stream was verified; false when it was so since that moment. */
 export async function noteVerification(scope: Scope, id: string, at: Date, since: Date): Promise<boolean> {

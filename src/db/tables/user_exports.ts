@@ -1,11 +1,7 @@
 import { rowFunctions, type RecordRow } from '../records.js';
 import { update, type Scope } from '../scope.js';
 
-export type UserExportRow = RecordRow & {
-  include_password_hashes: boolean;
-  expires_at: Date;
-  taken_at: Date | null;
-};
+export type UserExportRow = RecordRow & { include_password_hashes: boolean; expires_at: Date; taken_at: Date | null };
 
 export const { insert: insertUserExport } = rowFunctions<UserExportRow>('user_exports');
 

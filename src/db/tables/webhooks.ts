@@ -71,12 +71,7 @@ export async function rotateWebhookSecret(
     scope,
     'webhooks',
     { id },
-    {
-      ...secret,
-      previous_secret_sealed: scope.knex.raw('secret_sealed') as never,
-      secret_rotated_at: at,
-      updated_at: at,
-    },
+    { ...secret, previous_secret_sealed: scope.knex.raw('secret_sealed') as never, secret_rotated_at: at, updated_at: at },
   );
 }
 

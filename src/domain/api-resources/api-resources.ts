@@ -82,12 +82,7 @@ export async function createApiResource(tx: Context, input: ApiResourceInput): P
   const usual = tx.environment.default_access_token_lifetime;
   const access_token_lifetime = input.access_token_lifetime ?? (isSignals ? Math.min(usual, signalsTokenLifetime) : usual);
   const made = await refuseDuplicates(duplicates, () =>
-    insertApiResource(tx.scope, {
-      ...input,
-      access_token_lifetime,
-      tokens_not_before,
-      ...newStamps(now),
-    }),
+    insertApiResource(tx.scope, { ...input, access_token_lifetime, tokens_not_before, ...newStamps(now) }),
   );
   if (isSignals) await insertSignalsPermissions(tx, made.id);
   return made;

@@ -9,12 +9,7 @@ import { isNumericDate } from '../../lib/numeric-date.js';
 import type { AssertedPerson } from './asserted-person.js';
 import type { ReadAssertion } from './read-assertion.js';
 
-type Asserted = {
-  readonly client: Client;
-  readonly resource: ApiResource;
-  readonly read: ReadAssertion;
-  readonly person: AssertedPerson;
-};
+type Asserted = { readonly client: Client; readonly resource: ApiResource; readonly read: ReadAssertion; readonly person: AssertedPerson };
 
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []);
 

@@ -28,11 +28,7 @@ export type ReadAssertion = {
 };
 
 /** Why it isn't taken: `reason` is public and names claims, never what they hold; `because` is for the trail. */
-export type RefusedAssertion = {
-  readonly reason: string;
-  readonly because: SecurityEventReason;
-  readonly connection: Connection | null;
-};
+export type RefusedAssertion = { readonly reason: string; readonly because: SecurityEventReason; readonly connection: Connection | null };
 
 /** What an assertion is brought with. */
 export type Presented = { readonly assertion: string; readonly client: Client; readonly proof: DpopProof | null };

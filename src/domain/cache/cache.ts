@@ -13,11 +13,7 @@ type Entry = {
 };
 
 /** The entries of one kind in one environment. What is no longer in `loading` when it has been read may have changed meanwhile, and isn't remembered. */
-type Group = {
-  readonly kind: string;
-  readonly entries: Map<string, Entry>;
-  readonly loading: Map<string, Promise<unknown>>;
-};
+type Group = { readonly kind: string; readonly entries: Map<string, Entry>; readonly loading: Map<string, Promise<unknown>> };
 
 export type PublicEntry<T> = {
   readonly value: T;

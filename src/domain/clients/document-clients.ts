@@ -15,10 +15,7 @@ import { recordOwnChange } from './trail.js';
 
 /** What is wrong with the address of a client's metadata document, which is its `client_id`; null when nothing is. */
 export const documentAddressProblem = ({ config, environment }: Pick<Context, 'config' | 'environment'>, url: string): string | null =>
-  documentIdProblem(url, {
-    allowLoopback: config.allowPrivateNetwork,
-    ownOrigins: ownOrigins(environment),
-  });
+  documentIdProblem(url, { allowLoopback: config.allowPrivateNetwork, ownOrigins: ownOrigins(environment) });
 
 /** Where the host is, or for a private-use scheme the scheme. */
 function hostOf(uri: string): string {

@@ -128,11 +128,7 @@ async function tellAdministrators(
   domain: string | null,
 ): Promise<void> {
   const { base_url } = tx.environment;
-  const model = {
-    address: domain ?? new URL(base_url).host,
-    by: actor.display,
-    domains_url: `${base_url}/dashboard/custom_domains`,
-  };
+  const model = { address: domain ?? new URL(base_url).host, by: actor.display, domains_url: `${base_url}/dashboard/custom_domains` };
   const origin = { ip_address: null, user_agent: null };
   for (const { email: to, locale } of await listHoldersOfAll(tx.scope, managementPermissions, maxNotified))
     await queueMail(tx, { template, to, locale, model, origin });

@@ -96,13 +96,7 @@ export async function proveIdentity(
   await updateIdentity(
     tx.scope,
     { id: identity.id },
-    {
-      generation,
-      email,
-      claims,
-      ...(how.last_login_at && { last_login_at: how.last_login_at }),
-      updated_at: now,
-    },
+    { generation, email, claims, ...(how.last_login_at && { last_login_at: how.last_login_at }), updated_at: now },
   );
   await announceLink(tx, identity, user, account, how);
 }

@@ -18,9 +18,7 @@ const maxUserAgent = 512;
 export type DeviceRequest = Pick<
   NewDeviceCode,
   'client_id' | 'scope' | 'resource' | 'authorization_details' | 'organization' | 'request_id'
-> & {
-  readonly origin: Origin;
-};
+> & { readonly origin: Origin };
 
 /**
  * Begins the wait for an answer: a device code of 256 random bits, and a user code that no other row has (RFC 8628 3.2). One statement.

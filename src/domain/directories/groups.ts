@@ -55,11 +55,7 @@ async function changeMembers(tx: Context, group: OrganizationGroupRow, change: M
 /** Takes in a group that a directory tells of; it gives no role until an administrator says so. @throws {Refusal} 409, 422 */
 export async function createGroup(tx: Context, teller: Teller, input: GroupInput, members: readonly string[]): Promise<OrganizationGroup> {
   const { directory, organization } = teller;
-  const stamps = {
-    directory_id: directory.id,
-    organization_id: organization.id,
-    ...newStamps(tx.clock.now()),
-  };
+  const stamps = { directory_id: directory.id, organization_id: organization.id, ...newStamps(tx.clock.now()) };
   const group = await refuseDuplicates(duplicates, () => insertGroup(tx.scope, { ...rowOf(input), ...stamps }));
   const { added } = members.length > 0 ? await changeMembers(tx, group, { replace: false, add: members, remove: [] }) : { added: 0 };
   await record(tx, teller, group, { change: 'created', members_added: added });

@@ -10,9 +10,7 @@ export type PageTextInput = { readonly key: string; readonly locale: Language; r
 
 const maxTexts = 2_000;
 
-const duplicates = {
-  page_texts_key: { attribute: 'key', detail: 'This text is changed in this language already.' },
-} as const;
+const duplicates = { page_texts_key: { attribute: 'key', detail: 'This text is changed in this language already.' } } as const;
 
 /** Changes a built-in text: pages say it from the commit on. @throws {Refusal} 409 `already_exists`, `too_many` */
 export async function createPageText(tx: Context, input: PageTextInput): Promise<PageTextRow> {

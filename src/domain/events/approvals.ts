@@ -26,11 +26,7 @@ export const approvalEvents = {
   },
 } as const;
 
-const sample = {
-  id: '0195e8a2-6f00-7000-8000-000000000151',
-  user_id: '0195e8a2-6f00-7000-8000-0000000000a1',
-  client_id: 'acme-assistant',
-};
+const sample = { id: '0195e8a2-6f00-7000-8000-000000000151', user_id: '0195e8a2-6f00-7000-8000-0000000000a1', client_id: 'acme-assistant' };
 
 export const approvalSamples = {
   'approval.requested': {

@@ -10,13 +10,7 @@ export const payloadText = <Type extends EventType>(
   event: { id: string; type: Type; at: Date; environment_id: string },
   data: EventData<Type>,
 ): string =>
-  JSON.stringify({
-    event: event.type,
-    event_id: event.id,
-    timestamp: event.at.toISOString(),
-    environment_id: event.environment_id,
-    data,
-  });
+  JSON.stringify({ event: event.type, event_id: event.id, timestamp: event.at.toISOString(), environment_id: event.environment_id, data });
 
 /** Which webhooks name an event type, from memory: what comes by name only costs no look-up while nobody does. */
 async function subscribersByName(ctx: Context, type: EventType): Promise<readonly string[]> {

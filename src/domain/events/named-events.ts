@@ -82,18 +82,9 @@ export const sessionEndReasons = [
 
 /** The event types that a webhook gets only by name (specification 7.2.5). */
 export const namedEvents = {
-  'user.deleted': {
-    description: 'A user is deleted.',
-    data: z.object({ ...person, deleted_by: actor, deleted_at: time }),
-  },
-  'user.blocked': {
-    description: 'A user is blocked.',
-    data: z.object({ ...person, blocked_by: actor, blocked_at: time }),
-  },
-  'user.unblocked': {
-    description: 'A user is unblocked.',
-    data: z.object({ ...person, unblocked_by: actor, unblocked_at: time }),
-  },
+  'user.deleted': { description: 'A user is deleted.', data: z.object({ ...person, deleted_by: actor, deleted_at: time }) },
+  'user.blocked': { description: 'A user is blocked.', data: z.object({ ...person, blocked_by: actor, blocked_at: time }) },
+  'user.unblocked': { description: 'A user is unblocked.', data: z.object({ ...person, unblocked_by: actor, unblocked_at: time }) },
   'session.created': {
     description: 'A browser or a device is signed in.',
     data: z.object({
@@ -179,27 +170,15 @@ export const namedEvents = {
     details: 'With `blocked` it may not ask again.',
     data: z.object({ user_id: uuid, client_id: text, reason: z.enum(revocationReasons), blocked: z.boolean() }),
   },
-  'connection.created': {
-    description: 'A connection to a provider is created.',
-    data: z.object({ ...connection, created_by: actor }),
-  },
+  'connection.created': { description: 'A connection to a provider is created.', data: z.object({ ...connection, created_by: actor }) },
   'connection.updated': {
     description: 'A connection is changed.',
     details: '`credentials_replaced`: it has another client secret, which no event holds.',
     data: z.object({ ...connection, ...previous, credentials_replaced: z.boolean(), updated_by: actor }),
   },
-  'connection.deleted': {
-    description: 'A connection is deleted.',
-    data: z.object({ ...connection, deleted_by: actor, deleted_at: time }),
-  },
-  'organization.created': {
-    description: 'An organization is created.',
-    data: z.object({ ...organization, created_by: actor }),
-  },
-  'organization.updated': {
-    description: 'An organization is changed.',
-    data: z.object({ ...organization, ...previous }),
-  },
+  'connection.deleted': { description: 'A connection is deleted.', data: z.object({ ...connection, deleted_by: actor, deleted_at: time }) },
+  'organization.created': { description: 'An organization is created.', data: z.object({ ...organization, created_by: actor }) },
+  'organization.updated': { description: 'An organization is changed.', data: z.object({ ...organization, ...previous }) },
   'organization.deleted': {
     description: 'An organization is deleted.',
     details: 'Its memberships, domains, connections and directory go with it, without events of their own.',

@@ -235,12 +235,7 @@ export const samples: { readonly [Type in EventType]: EventData<Type> } = {
   'client.deleted': { id: client.id, client_id: client.id, name: client.name, deleted_by: administrator, deleted_at: at },
   'authorization.revoked': { user_id, client_id: client.id, reason: 'person', blocked: false },
   'connection.created': { ...connection, created_by: administrator },
-  'connection.updated': {
-    ...connection,
-    previous_attributes: { domains: [] },
-    credentials_replaced: false,
-    updated_by: administrator,
-  },
+  'connection.updated': { ...connection, previous_attributes: { domains: [] }, credentials_replaced: false, updated_by: administrator },
   ...approvalSamples,
   'provider_token.lost': {
     id: '0195e8a2-6f00-7000-8000-000000000141',

@@ -91,14 +91,7 @@ export async function createClientGrant(
   }
   await checkScopes(tx, resource, scopes);
   await checkExchange(tx, { ...exchange, subject_type }, resource.is_system, client.token_endpoint_auth_method === 'none');
-  const row = {
-    ...exchange,
-    scopes,
-    subject_type,
-    client_id: client.id,
-    api_resource_id: resource.id,
-    ...newStamps(tx.clock.now()),
-  };
+  const row = { ...exchange, scopes, subject_type, client_id: client.id, api_resource_id: resource.id, ...newStamps(tx.clock.now()) };
   return refuseDuplicates(duplicates, () => insertClientGrant(tx.scope, row));
 }
 

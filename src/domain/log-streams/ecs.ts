@@ -70,14 +70,6 @@ export const ecsEvent = ({ environment_id, id, event_type, occurred_at, body }: 
   '@timestamp': occurred_at.toISOString(),
   ecs: { version },
   message: event_type,
-  event: {
-    id,
-    kind: 'event',
-    action: event_type,
-    category: ['iam'],
-    type: ['info'],
-    dataset: 'idp.events',
-    provider: 'identity-provider',
-  },
+  event: { id, kind: 'event', action: event_type, category: ['iam'], type: ['info'], dataset: 'idp.events', provider: 'identity-provider' },
   idp: { environment_id, payload: body },
 });

@@ -23,11 +23,7 @@ const attributes =
 
 const readAttributes = words('title alt aria-label');
 
-const schemes = named<readonly string[]>({
-  href: ['https:', 'mailto:', 'tel:'],
-  src: ['https:'],
-  background: ['https:'],
-});
+const schemes = named<readonly string[]>({ href: ['https:', 'mailto:', 'tel:'], src: ['https:'], background: ['https:'] });
 
 /** The most attributes of an element: each one is compared with those before it. */
 const mostAttributes = 100;

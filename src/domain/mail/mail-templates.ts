@@ -18,9 +18,7 @@ export type MailTemplateInput = MailText & { readonly name: MailName; readonly l
 
 const maxTemplates = 1_000;
 
-const duplicates = {
-  mail_templates_key: { attribute: 'name', detail: 'This mail has a template in this language already.' },
-} as const;
+const duplicates = { mail_templates_key: { attribute: 'name', detail: 'This mail has a template in this language already.' } } as const;
 
 /** Makes a template: the mail has its words from the commit on. @throws {Refusal} 409 `already_exists`, `too_many` */
 export async function createMailTemplate(

@@ -24,10 +24,7 @@ export function mailTheme(theme: Partial<Theme> | null | undefined): MailTheme {
       light: light === null ? '#2b5fc7' : `#${readable(light, [paper.light], 4.5, 'black')}`,
       dark: (dark ?? light) === null ? '#8fb8ff' : `#${readable(dark ?? light ?? '', [paper.dark], 4.5, 'white')}`,
     },
-    backdrop: {
-      light: `#${hex(theme?.background_color) ?? paper.light}`,
-      dark: `#${hex(theme?.dark_background_color) ?? paper.dark}`,
-    },
+    backdrop: { light: `#${hex(theme?.background_color) ?? paper.light}`, dark: `#${hex(theme?.dark_background_color) ?? paper.dark}` },
     radius: theme?.corner_radius ?? 8,
     font: fontStacks[theme?.font ?? 'system'],
   };

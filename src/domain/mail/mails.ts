@@ -127,18 +127,10 @@ export const mails = {
   account_deletion_requested: {
     title: 'Account deletion requested',
     sent: 'When somebody asked to delete their account.',
-    variables: {
-      return_within: durationVariable('How long signing in keeps the account: “30 days”.', 2_592_000),
-      login_url,
-    },
+    variables: { return_within: durationVariable('How long signing in keeps the account: “30 days”.', 2_592_000), login_url },
     needed: ['login_url'],
   },
-  account_deleted: {
-    title: 'Account deleted',
-    sent: 'When somebody’s account was deleted as they asked.',
-    variables: {},
-    needed: [],
-  },
+  account_deleted: { title: 'Account deleted', sent: 'When somebody’s account was deleted as they asked.', variables: {}, needed: [] },
   account_kept: {
     title: 'Account kept',
     sent: 'When someone signed in before their account was deleted, or an administrator canceled the deletion.',

@@ -23,8 +23,5 @@ export type ProvenPasswords = {
 
 export function createProvenPasswords(): ProvenPasswords {
   const waiting: ProvenPassword[] = [];
-  return {
-    add: (password) => waiting.length < maxWaiting && waiting.push(password) > 0,
-    next: () => waiting.shift(),
-  };
+  return { add: (password) => waiting.length < maxWaiting && waiting.push(password) > 0, next: () => waiting.shift() };
 }

@@ -7,10 +7,7 @@ import { ownCost, workOf, type HashEngine } from './hash-work.js';
 export type FirebaseKey = { readonly signer_key: string; readonly salt_separator: string };
 
 /** What checks of some formats need beside the hash. */
-export type CheckTools = {
-  readonly bcrypt: (hash: string, password: string) => Promise<boolean>;
-  readonly firebase: FirebaseKey | null;
-};
+export type CheckTools = { readonly bcrypt: (hash: string, password: string) => Promise<boolean>; readonly firebase: FirebaseKey | null };
 
 /** A hash that was read: what a check of it costs, and the check. */
 export type ReadHash = {
@@ -45,11 +42,7 @@ const bytesOf = (text: string) => Buffer.from(text.replaceAll('.', '+'), 'base64
 const same = (one: Buffer, other: Buffer) => one.length === other.length && timingSafeEqual(one, other);
 
 /** Work of a hundred rounds of PBKDF2 for a block of the digest's length, and that length. The database's `password_hash_work` has the same. */
-const pbkdf2Digests = {
-  sha1: { work: 25, bytes: 20 },
-  sha256: { work: 25, bytes: 32 },
-  sha512: { work: 60, bytes: 64 },
-} as const;
+const pbkdf2Digests = { sha1: { work: 25, bytes: 20 }, sha256: { work: 25, bytes: 32 }, sha512: { work: 60, bytes: 64 } } as const;
 type Pbkdf2Digest = keyof typeof pbkdf2Digests;
 const digestOf = (name: string | undefined): Pbkdf2Digest | null =>
   name !== undefined && Object.hasOwn(pbkdf2Digests, name) ? (name as Pbkdf2Digest) : null;

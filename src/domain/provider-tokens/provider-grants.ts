@@ -42,13 +42,7 @@ export async function createProviderGrant(
         ]),
   ];
   refuseIfAny(problems);
-  const row = {
-    ...input,
-    scopes,
-    client_id: client.id,
-    connection_id: connection.id,
-    ...newStamps(tx.clock.now()),
-  };
+  const row = { ...input, scopes, client_id: client.id, connection_id: connection.id, ...newStamps(tx.clock.now()) };
   return refuseDuplicates(duplicates, () => insertProviderGrant(tx.scope, row));
 }
 

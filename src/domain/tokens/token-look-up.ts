@@ -149,12 +149,7 @@ const statusKeys = (claims: FoundToken['claims']) => ({
   ids: [claims.jti, ...(claims.grant_id === null ? [] : [claims.grant_id]), ...actingKeys(claims)],
   ...whose(claims),
 });
-const whose = ({ user_id, session_id, organization_id, issued_at }: TokenContent) => ({
-  user_id,
-  session_id,
-  organization_id,
-  issued_at,
-});
+const whose = ({ user_id, session_id, organization_id, issued_at }: TokenContent) => ({ user_id, session_id, organization_id, issued_at });
 
 const contentOf = (ctx: Context, row: AccessTokenState): FoundToken['claims'] => ({
   format: 'opaque',

@@ -58,12 +58,7 @@ const invalidEmail: Problem = {
   attribute: 'email',
 };
 
-const passwordRefusal = (code: PasswordProblem): Problem => ({
-  status: 422,
-  code,
-  detail: passwordTexts[code],
-  attribute: 'password',
-});
+const passwordRefusal = (code: PasswordProblem): Problem => ({ status: 422, code, detail: passwordTexts[code], attribute: 'password' });
 
 /** Problems of the address and the password that an administrator sets, as far as the given input tells. */
 export function userProblems(ctx: Pick<Context, 'environment'>, input: UserInput, current: UserRow | null): Problem[] {

@@ -18,11 +18,7 @@ export function mintSigningSecret(
   given?: string,
 ): { signing_secret: string; secret_sealed: Buffer; secret_hint: string } {
   const signing_secret = given ?? `whsec_${randomBytes(32).toString('base64')}`;
-  return {
-    signing_secret,
-    secret_sealed: sealer.seal(signing_secret, aad),
-    secret_hint: signing_secret.slice(-4),
-  };
+  return { signing_secret, secret_sealed: sealer.seal(signing_secret, aad), secret_hint: signing_secret.slice(-4) };
 }
 
 /** Opens sealed secrets and remembers the latest ones: sending a thousand deliveries opens one seal. */

@@ -13,10 +13,7 @@ import { isSelfRegistered } from '../clients/rules.js';
 import type { Context } from '../context.js';
 import { Refusal, type Problem } from '../refusal.js';
 
-export type FederatedCredentialInput = {
-  audience?: string;
-  claims?: Readonly<Record<string, ClaimCondition>>;
-};
+export type FederatedCredentialInput = { audience?: string; claims?: Readonly<Record<string, ClaimCondition>> };
 
 const wrong = (attribute: string | (string | number)[], detail: string): Problem => ({
   status: 422,

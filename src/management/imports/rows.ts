@@ -41,10 +41,7 @@ const extras = {
 
 const made = users.create?.schema.shape ?? {};
 /** A row: what a new user is made of, but for a password in plain, and what hangs on a user. */
-const rowSchema = z.strictObject({
-  ...Object.fromEntries(Object.entries(made).filter(([name]) => name !== 'password')),
-  ...extras,
-});
+const rowSchema = z.strictObject({ ...Object.fromEntries(Object.entries(made).filter(([name]) => name !== 'password')), ...extras });
 
 export const rowAttributes: readonly string[] = Object.keys(rowSchema.shape);
 

@@ -28,9 +28,7 @@ const examples: Record<string, unknown> = named({
 const created: Record<string, Schema> = named({
   client: { name: 'Orders', application_type: 'web', redirect_uris: ['https://app.example.com/callback'] },
   connection: { name: 'acme', display_name: 'Acme', strategy: 'oidc', provider_client_id: 'idp', issuer: 'https://login.acme.example' },
-  logo: {
-    image: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-  },
+  logo: { image: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==' },
   mail_template: { name: 'register_code', locale: 'en', subject: 'Your code', text: 'Your code is {{code}}.' },
   organization: { name: 'acme', display_name: 'Acme' },
   page_text: { key: 'login.title', locale: 'de', text: 'Willkommen' },

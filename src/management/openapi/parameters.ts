@@ -99,9 +99,7 @@ const idempotencyKey = {
     }),
 };
 
-const ifMatch = {
-  'If-Match': z.string().optional().meta({ description: 'The ETag that was seen: 412 if the resource changed since.' }),
-};
+const ifMatch = { 'If-Match': z.string().optional().meta({ description: 'The ETag that was seen: 412 if the resource changed since.' }) };
 
 export const headerParameters = {
   read: {

@@ -77,9 +77,6 @@ export function feedResponse(schema: z.ZodObject): ZodOpenApiResponseObject {
 export const notModified: ZodOpenApiResponseObject = { description: 'What the caller has is still right.' };
 
 /** 204. */
-export const noContentResponse: ZodOpenApiResponseObject = {
-  description: 'Done; there is nothing to show.',
-  headers: z.object(readAfter),
-};
+export const noContentResponse: ZodOpenApiResponseObject = { description: 'Done; there is nothing to show.', headers: z.object(readAfter) };
 
 export const location = { Location: z.string().meta({ description: 'Where the new resource is.' }) };

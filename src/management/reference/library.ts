@@ -76,13 +76,7 @@ const collectionPath = (collection: string) => `/docs/api/${collection}`;
 
 const referenceEntries = ({ sections }: Reference): Entry[] =>
   sections.flatMap((section): Entry[] => [
-    {
-      kind: 'collection',
-      title: section.id,
-      section: 'Reference',
-      path: collectionPath(section.id),
-      text: section.description,
-    },
+    { kind: 'collection', title: section.id, section: 'Reference', path: collectionPath(section.id), text: section.description },
     ...section.attributes.map(({ name, type, description }): Entry => ({
       kind: 'attribute',
       title: name,

@@ -46,10 +46,7 @@ export const api_resources = resource<ApiResourceRow, ApiResourceInput, ApiResou
     metadata_url: (row, { environment }) => metadataUrlOf(environment, row),
     challenge_header: (row, { environment }) => wwwAuthenticateOf(environment, row),
   },
-  reach: {
-    of: reachOfApiResource,
-    removed: removedWithApiResource,
-  },
+  reach: { of: reachOfApiResource, removed: removedWithApiResource },
   settable: {
     // When it is nobody's.
     identifier: ['plain', identifier, 'needed and fixed'],

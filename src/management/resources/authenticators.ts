@@ -33,10 +33,7 @@ const moveIn = {
   digits: moved(z.literal([6, 8]).meta({ description: 'Of `totp`: how long its codes are; 6 unless given.' })),
   period: moved(z.int().min(15).max(60).meta({ description: 'Of `totp`: how long each is good, in seconds; 30 unless given.' })),
   credential_id: moved(
-    base64url(1364).meta({
-      writeOnly: true,
-      description: 'Of `passkey`, and needed for it: the credential id in base64url. Never shown.',
-    }),
+    base64url(1364).meta({ writeOnly: true, description: 'Of `passkey`, and needed for it: the credential id in base64url. Never shown.' }),
   ),
   public_key: moved(
     base64url(2048).meta({
@@ -54,9 +51,7 @@ const moveIn = {
     z.int().min(0).max(4_294_967_295).meta({ description: 'Of `passkey`: the signature counter when it was last used; 0 unless given.' }),
   ),
   transports: moved(
-    uniqueTexts(boundedText(32), 10).meta({
-      description: 'Of `passkey`: how browsers reach its authenticator; none unless given.',
-    }),
+    uniqueTexts(boundedText(32), 10).meta({ description: 'Of `passkey`: how browsers reach its authenticator; none unless given.' }),
   ),
   backup_eligible: moved(
     z.boolean().meta({
@@ -89,14 +84,8 @@ export const authenticators = resource<AuthenticatorRow, MoveInInput, { name?: s
   hidden: ['algorithm', 'digits', 'period', 'sign_count'],
   reach: { of: reachOfOwner },
   // Whoever may write what signs somebody in could sign in as them; by its name the owner knows which one to keep.
-  settable: {
-    kind: ['control', z.enum(importedKinds), 'needed and fixed'],
-    name: ['control', name],
-    ...moveIn,
-  },
-  relationships: {
-    user: toOne('user', 'Whom it signs in.', { create: 'required' }),
-  },
+  settable: { kind: ['control', z.enum(importedKinds), 'needed and fixed'], name: ['control', name], ...moveIn },
+  relationships: { user: toOne('user', 'Whom it signs in.', { create: 'required' }) },
   filters: {
     user: byIndex(equalTo('user_id', uuid, 'Of one of these users (ids).')),
     kind: equalTo('kind', kind, 'Of one of these kinds.'),

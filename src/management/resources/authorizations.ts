@@ -44,10 +44,7 @@ export const authorizations = resource<DetailedAuthorization>({
     scopes: (row) => [...new Set(Object.values(row.resource_scopes).flat())],
   },
   reach: { of: reachOfOwner },
-  relationships: {
-    user: toOne('user', 'For whom the client acts.'),
-    client: toOne('client', 'What acts.'),
-  },
+  relationships: { user: toOne('user', 'For whom the client acts.'), client: toOne('client', 'What acts.') },
   filters: {
     user: byIndex(equalTo('user_id', uuid, 'Of one of these users (ids).')),
     client: byIndex(equalTo('client_id', boundedText(512), 'Of one of these clients (ids).')),

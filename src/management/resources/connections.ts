@@ -92,10 +92,7 @@ export const connections = resource<ConnectionRow, ConnectionInput, ConnectionIn
     metadata_url: (row, ctx) => (row.strategy === 'saml' ? samlEntityId(ctx.environment, row) : null),
     login_url: (row, ctx) => connectionLoginUrl(ctx.environment, row),
   },
-  reach: {
-    of: reachOfConnection,
-    removed: removedWithConnection,
-  },
+  reach: { of: reachOfConnection, removed: removedWithConnection },
   settable: {
     name: ['plain', name, 'needed and fixed'],
     display_name: ['plain', shownName(100), 'needed'],

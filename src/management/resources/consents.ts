@@ -26,10 +26,7 @@ export const consents = resource<ConsentRow>({
   }),
   computed: { created_at: (row) => row.granted_at, authorization_details: (row) => row.authorization_details.map(({ detail }) => detail) },
   reach: { of: reachOfOwner },
-  relationships: {
-    user: toOne('user', 'Who allowed it.'),
-    client: toOne('client', 'Whom it was allowed.'),
-  },
+  relationships: { user: toOne('user', 'Who allowed it.'), client: toOne('client', 'Whom it was allowed.') },
   filters: {
     user: byIndex(equalTo('user_id', uuid, 'Of one of these users (ids).')),
     client: byIndex(equalTo('client_id', boundedText(512), 'For one of these clients (ids).')),

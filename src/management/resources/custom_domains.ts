@@ -64,9 +64,7 @@ export const custom_domains = resource<CustomDomainRow, { domain: string }, Doma
   },
   sorts: { ...stampSorts('custom_domains'), domain: textSort('custom_domains.domain') },
   create: { run: async (tx, _actor, input) => ({ row: await createCustomDomain(tx, input) }) },
-  update: {
-    run: async (tx, actor, row, input) => ({ row: await changeCustomDomain(tx, actor, row, input) }),
-  },
+  update: { run: async (tx, actor, row, input) => ({ row: await changeCustomDomain(tx, actor, row, input) }) },
   remove: { run: (tx, _actor, row) => removeCustomDomain(tx, row) },
   actions: {
     verify: {

@@ -173,9 +173,7 @@ export const environments = resource<ListedEnvironmentRow, EnvironmentInput, Env
     // Refuses requests, and lets none in that was refused.
     require_pushed_authorization_requests: [
       'everything',
-      z.boolean().meta({
-        description: 'Whether every client has to push its authorization requests (RFC 9126 5).',
-      }),
+      z.boolean().meta({ description: 'Whether every client has to push its authorization requests (RFC 9126 5).' }),
     ],
     // Optional, a stolen proof that was not used yet is good for its minute.
     dpop_nonce: [

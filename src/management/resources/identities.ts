@@ -25,10 +25,7 @@ export const identities = resource<KnownIdentity>({
     ...stamps,
   }),
   reach: { of: reachOfOwner },
-  relationships: {
-    user: toOne('user', 'Who signs in with it.'),
-    connection: toOne('connection', 'Where the account is.'),
-  },
+  relationships: { user: toOne('user', 'Who signs in with it.'), connection: toOne('connection', 'Where the account is.') },
   filters: {
     user: byIndex(equalTo('user_id', uuid, 'Of one of these users (ids).')),
     connection: byIndex(equalTo('connection_id', uuid, 'At one of these connections (ids).')),

@@ -96,10 +96,7 @@ export const log_streams = resource<LogStreamRow, LogStreamInput, Partial<LogStr
       return { row: stream, once: { signing_secret } };
     },
   },
-  update: {
-    problems,
-    run: async (tx, _actor, row, input) => ({ row: changed(await updateLogStream(tx, row, input)) }),
-  },
+  update: { problems, run: async (tx, _actor, row, input) => ({ row: changed(await updateLogStream(tx, row, input)) }) },
   remove: { run: async (tx, _actor, row) => void (await removeLogStream(tx.scope, row.id)) },
   actions: {
     rotate_secret: {

@@ -47,14 +47,8 @@ export const mail_templates = resource<MailTemplateRow, Creation, Partial<MailTe
     text: ['plain', lines(templateLimits.text), 'needed'],
     html: ['plain', lines(templateLimits.html).nullable()],
   },
-  filters: {
-    name: equalTo('name', name, 'The mail.'),
-    locale: equalTo('locale', boundedText(64), 'The language.'),
-  },
-  sorts: {
-    ...stampSorts('mail_templates'),
-    name: textSort('mail_templates.name'),
-  },
+  filters: { name: equalTo('name', name, 'The mail.'), locale: equalTo('locale', boundedText(64), 'The language.') },
+  sorts: { ...stampSorts('mail_templates'), name: textSort('mail_templates.name') },
   create: {
     problems: (_ctx, { name: mail, ...texts }) => (mail === undefined ? [] : templateProblems(mail, texts)),
     run: async (tx, _actor, input) => ({ row: await createMailTemplate(tx, input) }),

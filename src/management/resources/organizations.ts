@@ -42,10 +42,7 @@ export const organizations = resource<OrganizationRow, OrganizationInput, Organi
   path: 'organizations',
   description: 'Business customers: companies whose people sign in as members, with roles that count there alone.',
   attributes: z.object(stamps),
-  computed: {
-    logo_url: (row) => row.branding.logo_url ?? null,
-    primary_color: (row) => row.branding.primary_color ?? null,
-  },
+  computed: { logo_url: (row) => row.branding.logo_url ?? null, primary_color: (row) => row.branding.primary_color ?? null },
   organization: { column: 'id', without: ['create', 'delete'], fixed: ['status', 'external_id'] },
   reach: {
     of: (tx, row) => reachOfOrganization(tx, row.id),

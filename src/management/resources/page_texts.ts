@@ -27,14 +27,8 @@ export const page_texts = resource<PageTextRow, PageTextInput, Partial<Pick<Page
     locale: ['plain', locale, 'needed and fixed'],
     text: ['plain', boundedText(maxOwnText), 'needed'],
   },
-  filters: {
-    key: equalTo('key', boundedText(64), 'The text.'),
-    locale: equalTo('locale', locale, 'The language.'),
-  },
-  sorts: {
-    ...stampSorts('page_texts'),
-    key: textSort('page_texts.key'),
-  },
+  filters: { key: equalTo('key', boundedText(64), 'The text.'), locale: equalTo('locale', locale, 'The language.') },
+  sorts: { ...stampSorts('page_texts'), key: textSort('page_texts.key') },
   create: {
     problems: (_ctx, given) => pageTextProblems(given),
     run: async (tx, _actor, input) => ({ row: await createPageText(tx, input) }),

@@ -44,9 +44,7 @@ export const permissions = resource<PermissionRow, { name: string; description?:
       row: await createPermission(tx, input, related['api_resource'] as unknown as ApiResourceRow),
     }),
   },
-  update: {
-    run: async (tx, _actor, row, input) => ({ row: await changePermission(tx, row, input) }),
-  },
+  update: { run: async (tx, _actor, row, input) => ({ row: await changePermission(tx, row, input) }) },
   remove: { run: (tx, _actor, row) => removePermission(tx, row) },
   display: (permission) => permission.name,
 });

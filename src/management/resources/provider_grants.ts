@@ -19,10 +19,7 @@ export const provider_grants = resource<ProviderGrantRow, ProviderGrantInput, Pr
   description: 'Which access tokens of people at a connection’s provider a client may have, by token exchange; the people are asked.',
   attributes: z.object(stamps),
   reach: { of: actsForPeople },
-  settable: {
-    scopes: ['control', uniqueTexts(scopeToken, 100).min(1), 'needed'],
-    status: ['control', status],
-  },
+  settable: { scopes: ['control', uniqueTexts(scopeToken, 100).min(1), 'needed'], status: ['control', status] },
   relationships: {
     client: toOne('client', 'Who may.', { create: 'required' }),
     connection: toOne('connection', 'Whose provider; its `token_storage` is on.', { create: 'required' }),

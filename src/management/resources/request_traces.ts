@@ -66,13 +66,9 @@ export const request_traces = resource<RequestTraceRow>({
           'The requests from the authorization on, as far as they are known to belong together; the last is the one that was refused.',
       }),
   }),
-  computed: {
-    steps: ({ steps }, _ctx, actor) => steps.map((step) => shownStep(step, actor.permissions.has('clients:read'))),
-  },
+  computed: { steps: ({ steps }, _ctx, actor) => steps.map((step) => shownStep(step, actor.permissions.has('clients:read'))) },
   reach: { of: () => noReach },
-  relationships: {
-    client: toOne('client', 'The client that was meant, where it is known.'),
-  },
+  relationships: { client: toOne('client', 'The client that was meant, where it is known.') },
   filters: {
     request_id: holding('request_ids', boundedText(128), 'One of its steps has one of these request ids.'),
     client: equalTo('client_id', boundedText(255), 'Meant one of these clients (ids).'),

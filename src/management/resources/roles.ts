@@ -65,12 +65,8 @@ export const roles = resource<RoleRow, RoleInput, RoleInput>({
     search: searchFilter(['roles.name'], 'The name'),
   },
   sorts: { ...stampSorts('roles'), name: textSort('roles.name') },
-  create: {
-    run: async (tx, _actor, input, related) => ({ row: await createRole(tx, input, namedIn(related) ?? []) }),
-  },
-  update: {
-    run: async (tx, _actor, row, input, related) => ({ row: await changeRole(tx, row, input, { replace: namedIn(related) }) }),
-  },
+  create: { run: async (tx, _actor, input, related) => ({ row: await createRole(tx, input, namedIn(related) ?? []) }) },
+  update: { run: async (tx, _actor, row, input, related) => ({ row: await changeRole(tx, row, input, { replace: namedIn(related) }) }) },
   remove: { run: (tx, _actor, row) => removeRole(tx, row) },
   display: (role) => role.name,
 });

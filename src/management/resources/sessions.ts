@@ -39,9 +39,7 @@ export const sessions = resource<SessionRow>({
     authenticated_at: isoTime.meta({
       description: 'When the user last proved who they are, here or at a provider; never later than the provider says.',
     }),
-    auth_time_known: z.boolean().meta({
-      description: 'false: the provider did not say when; the sign-in counts as fresh for nothing.',
-    }),
+    auth_time_known: z.boolean().meta({ description: 'false: the provider did not say when; the sign-in counts as fresh for nothing.' }),
     signed_in_at: isoTime.meta({ description: 'When the user last signed in to this browser; session_lifetime counts from here.' }),
     last_activity_at: isoTime,
     expires_at: isoTime,
@@ -62,11 +60,7 @@ export const sessions = resource<SessionRow>({
       .meta({ description: 'The client of the device that was allowed to act for the user (RFC 8628); null for a browser.' }),
     ...stamps,
   }),
-  computed: {
-    status: (row, ctx) => sessionStatus(ctx, row),
-    amr: (row) => contextOf(row).amr,
-    acr: (row) => contextOf(row).acr,
-  },
+  computed: { status: (row, ctx) => sessionStatus(ctx, row), amr: (row) => contextOf(row).amr, acr: (row) => contextOf(row).acr },
   reach: { of: reachOfOwner },
   relationships: {
     user: toOne('user', 'Who is signed in.'),

@@ -38,10 +38,7 @@ export const setup_links = resource<SetupLinkRow, SetupLinkInput>({
   computed: { parts: (row) => row.sections, status: (row, ctx) => setupLinkStatus(row, ctx.clock.now()) },
   organization: { column: 'organization_id' },
   reach: { of: reachOfSetupLink },
-  settable: {
-    parts: ['control', sections, 'needed and fixed'],
-    expires_in: ['plain', linkLifetime(setupLinkLifetime), 'fixed'],
-  },
+  settable: { parts: ['control', sections, 'needed and fixed'], expires_in: ['plain', linkLifetime(setupLinkLifetime), 'fixed'] },
   hidden: ['expires_in'],
   relationships: {
     organization: toOne('organization', 'Whose set-up it is.', { create: 'required' }),

@@ -33,9 +33,7 @@ export const trusted_issuers = resource<TrustedIssuerRow, TrustedIssuerInput, Tr
     jwks: ['control', publicKeySet.nullable()],
     status: ['control', status],
   },
-  relationships: {
-    federated_credentials: toMany('federated_credential', 'trusted_issuer_id', 'What rests on it.'),
-  },
+  relationships: { federated_credentials: toMany('federated_credential', 'trusted_issuer_id', 'What rests on it.') },
   filters: {
     status: equalTo('status', status, 'Enabled or disabled.'),
     search: searchFilter(['trusted_issuers.name', 'trusted_issuers.issuer'], 'Name or issuer'),

@@ -10,16 +10,9 @@ export const user_exports = resource<UserExportRow, UserExportInput>({
   path: 'user_exports',
   description:
     'All users as a file that an import takes, here or at another service. Make an export, and fetch `{id}/data` within 15 minutes: it is written as it is fetched.',
-  attributes: z.object({
-    status: z.enum(['available', 'expired']),
-    expires_at: isoTime,
-    taken_at: isoTime.nullable(),
-    ...stamps,
-  }),
+  attributes: z.object({ status: z.enum(['available', 'expired']), expires_at: isoTime, taken_at: isoTime.nullable(), ...stamps }),
   computed: { status: (row, ctx) => (row.expires_at > ctx.clock.now() ? 'available' : 'expired') },
-  reach: {
-    of: (_tx, row) => new Set(['users:read', 'roles:read', ...(row.include_password_hashes ? ['password_hashes:read'] : [])]),
-  },
+  reach: { of: (_tx, row) => new Set(['users:read', 'roles:read', ...(row.include_password_hashes ? ['password_hashes:read'] : [])]) },
   settable: { include_password_hashes: ['plain', z.boolean(), 'fixed'] },
   filters: { created_at: timeRange('created_at', 'When it was made.') },
   create: { run: async (tx, _actor, input) => ({ row: await createUserExport(tx, input) }) },

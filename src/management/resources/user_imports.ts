@@ -36,12 +36,7 @@ export const user_import_row_errors = resource<ImportErrorRow>({
   permissions: 'user_imports',
   description: 'A row of an import that was not taken, and why. Kept for 30 days.',
   source: { table: 'user_import_errors' },
-  attributes: z.object({
-    line: z.int(),
-    code: z.string(),
-    pointer: z.string().nullable(),
-    detail: z.string(),
-  }),
+  attributes: z.object({ line: z.int(), code: z.string(), pointer: z.string().nullable(), detail: z.string() }),
   reach: { of: () => noReach },
   relationships: { user_import: { kind: 'one', to: 'user_import', column: 'import_id', description: 'The import.' } },
   filters: {},
@@ -92,17 +87,12 @@ export const user_imports = resource<UserImportRow, UserImportInput>({
       'fixed',
     ],
   },
-  relationships: {
-    row_errors: toMany('user_import_row_error', 'import_id', 'The rows that were not taken, in the order of the file.'),
-  },
+  relationships: { row_errors: toMany('user_import_row_error', 'import_id', 'The rows that were not taken, in the order of the file.') },
   filters: {
     status: equalTo('status', z.enum(importStatuses), 'How far they are.'),
     created_at: timeRange('created_at', 'When it was made.'),
   },
-  create: {
-    problems: sourceProblems,
-    run: async (tx, actor, input) => ({ row: await createUserImport(tx, actor, input) }),
-  },
+  create: { problems: sourceProblems, run: async (tx, actor, input) => ({ row: await createUserImport(tx, actor, input) }) },
   actions: {
     data: {
       method: 'PUT',

@@ -86,9 +86,7 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
     description: ['plain', z.string().max(maxDescriptionLength).nullable()],
     status: ['control', status],
   },
-  relationships: {
-    deliveries: toMany('webhook_delivery', 'webhook_id', 'What was sent, or will be.'),
-  },
+  relationships: { deliveries: toMany('webhook_delivery', 'webhook_id', 'What was sent, or will be.') },
   filters: {
     status: equalTo('status', status, 'Enabled or disabled.'),
     events: holding('events', z.enum(subscribableEvents as [string, ...string[]]), 'Subscribes to one of these by name.'),
@@ -103,10 +101,7 @@ export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>
       return { row: webhook, once: { signing_secret } };
     },
   },
-  update: {
-    problems,
-    run: async (tx, _actor, row, input) => ({ row: changed(await updateWebhook(tx, row, input)) }),
-  },
+  update: { problems, run: async (tx, _actor, row, input) => ({ row: changed(await updateWebhook(tx, row, input)) }) },
   remove: { run: async (tx, _actor, row) => void (await deleteWebhook(tx, row.id)) },
   actions: {
     rotate_secret: {

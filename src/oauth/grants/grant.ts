@@ -16,9 +16,7 @@ export type Param = {
 export type Params = Readonly<Record<string, Param>>;
 
 /** The values of declared parameters: required ones are there, others may be undefined. */
-export type ParamValues<P extends Params> = {
-  readonly [Name in keyof P]: P[Name]['required'] extends true ? string : string | undefined;
-};
+export type ParamValues<P extends Params> = { readonly [Name in keyof P]: P[Name]['required'] extends true ? string : string | undefined };
 
 /** A parameter without which there is no token: `required(4096)`. */
 export const required = (maxLength: number) => ({ required: true, maxLength }) as const;

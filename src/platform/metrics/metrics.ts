@@ -82,12 +82,7 @@ const passwordMetrics = (registers: Registry[]) => ({
 });
 
 const securityEventMetrics = (registers: Registry[]) => ({
-  securityEvents: new Counter({
-    name: 'security_events_total',
-    help: 'Security events by name.',
-    labelNames: ['event'],
-    registers,
-  }),
+  securityEvents: new Counter({ name: 'security_events_total', help: 'Security events by name.', labelNames: ['event'], registers }),
   eventsUnnumbered: new Gauge({
     name: 'events_unnumbered',
     help: 'Committed events that wait for their place in the feed, counted up to 100,000.',

@@ -2,14 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { named } from '../../lib/named.js';
 import type { CommandMember, Link } from './catalogue.js';
 
-const placeholders = named({
-  text: '<text>',
-  time: '<time>',
-  flag: '[true|false]',
-  number: '<number>',
-  json: '<json>',
-  list: '<text>',
-});
+const placeholders = named({ text: '<text>', time: '<time>', flag: '[true|false]', number: '<number>', json: '<json>', list: '<text>' });
 
 export const optionName = (name: string): string => `--${name.replaceAll('_', '-')}`;
 

@@ -49,9 +49,6 @@ export async function serviceProviderMetadata(ctx: Context, connection: Connecti
     generateUniqueId: () => `_${connection.id}`,
     decryptionPvk: key,
     decryptionCert: primary.pem,
-    ...(isSigned && {
-      privateKey: key,
-      publicCerts: [primary, ...all.filter(({ status }) => status === 'next')].map(({ pem }) => pem),
-    }),
+    ...(isSigned && { privateKey: key, publicCerts: [primary, ...all.filter(({ status }) => status === 'next')].map(({ pem }) => pem) }),
   });
 }

@@ -64,14 +64,7 @@ async function signIn(how: Readonly<Record<string, unknown>>, signed_part: strin
   const service_provider = await (await browser.get(`/auth/sso/${connection.id}/metadata`)).text();
   const query = Object.fromEntries((await startAt(browser, connection)).searchParams);
   const now = Math.floor(ctx.clock.now().getTime() / 1000);
-  const xml = await ask('identity_provider.py', pair, {
-    action: 'response',
-    sign_alg: 'rsa-sha256',
-    service_provider,
-    query,
-    now,
-    ...how,
-  });
+  const xml = await ask('identity_provider.py', pair, { action: 'response', sign_alg: 'rsa-sha256', service_provider, query, now, ...how });
   return answer(browser, connection, xml, query['RelayState'] ?? '');
 }
 

@@ -20,10 +20,7 @@ test('a code without a sentence gets a general one', () => {
 test('field codes become sentences, the minimum length included', () =>
   expect(
     fieldErrorTexts(english, { password: ['password_too_short', 'password_common'], email: ['required'] }, { password_min_length: 12 }),
-  ).toEqual({
-    password: `Choose a password of at least 12 characters. ${errorTexts.password_common}`,
-    email: errorTexts.required,
-  }));
+  ).toEqual({ password: `Choose a password of at least 12 characters. ${errorTexts.password_common}`, email: errorTexts.required }));
 
 test('scopes are put in words: ours, the permission’s description, or the bare name', () => {
   expect(scopeText(english, 'email', 'something else')).toBe('See your email address');

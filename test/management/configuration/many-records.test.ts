@@ -31,10 +31,7 @@ test('a document of a thousand clients that changes one of them asks nothing of 
   const before = await statementsOf(() => plan(api, few));
   const copies = `insert into clients select (jsonb_populate_record(c, jsonb_build_object('id', 'many-' || n))).* from clients c, generate_series(?::int, ?::int) n where c.id = 'one'`;
   for (let from = 1; from <= 1_000; from += 500) await ctx.db.knex.raw(copies, [from, from + 499]);
-  const clients = Array.from({ length: 1_000 }, (_, index) => ({
-    ...one,
-    client_id: `many-${index + 1}`,
-  }));
+  const clients = Array.from({ length: 1_000 }, (_, index) => ({ ...one, client_id: `many-${index + 1}` }));
   const document = { ...few, clients: [...(few['clients'] as Document[]), ...clients] };
   const after = await statementsOf(async () => expect(problemsOf(await plan(api, document))).toEqual([]));
   // Loops of the service ask meanwhile.

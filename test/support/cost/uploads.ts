@@ -35,9 +35,7 @@ export const hostileUploads: Readonly<Record<string, (csrf: string) => Upload>> 
   'line ends': (csrf) => ({ body: first(csrf) + file('\r\n'.repeat(ofForm / 2)) + end }),
   'a long boundary': () => ({ boundary: `${'-'.repeat(20_000)}x`, body: '-'.repeat(ofForm) }),
   'without an end': (csrf) => ({ body: first(csrf) + file('x'.repeat(ofForm)) }),
-  'a PNG of many chunks': (csrf) => ({
-    body: first(csrf) + file(png + chunk('tEXt', Buffer.from('a')).repeat(ofImage / 13)) + end,
-  }),
+  'a PNG of many chunks': (csrf) => ({ body: first(csrf) + file(png + chunk('tEXt', Buffer.from('a')).repeat(ofImage / 13)) + end }),
   'a PNG of one row again': (csrf) => ({ body: first(csrf) + file(png + chunk('IDAT', Buffer.alloc(ofImage))) + end }),
   'a JPEG of many segments': (csrf) => ({ body: first(csrf) + file(`\xff\xd8${'\xff\xe0\x00\x02'.repeat(ofImage / 4)}`) + end }),
   'a WebP of many chunks': (csrf) => ({

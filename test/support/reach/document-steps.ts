@@ -46,10 +46,7 @@ function domainsOf(exported: Document): Described[] {
     const domains = one['domains'] as string[];
     const within = (list: readonly string[]) =>
       version1('organizations', { name: one['name'], domains: list }, ...others(organizations, one, 'name'));
-    return domains.map((domain) => ({
-      saying: () => within(domains),
-      without: within(domains.filter((other) => other !== domain)),
-    }));
+    return domains.map((domain) => ({ saying: () => within(domains), without: within(domains.filter((other) => other !== domain)) }));
   });
 }
 

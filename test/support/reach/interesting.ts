@@ -12,11 +12,7 @@ const keys = [1, 2].map(() => ({
 /** A public key set, the first or the second of two. */
 export const sampleKeys = (which: 1 | 2): Document => keys[which - 1] as Document;
 
-export const detailType = (name: string): Document => ({
-  name,
-  fields: [{ name: 'what', kind: 'text' }],
-  sentence: { en: 'See {what}' },
-});
+export const detailType = (name: string): Document => ({ name, fields: [{ name: 'what', kind: 'text' }], sentence: { en: 'See {what}' } });
 
 const coordinate = (text: string | undefined) => new Uint8Array(Buffer.from(text ?? '', 'base64url'));
 const { x, y } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
@@ -371,6 +367,4 @@ export const preparations: Readonly<Record<string, string>> = {
 export const forPeopleAlone: ReadonlySet<string> = new Set(['mail_template.test']);
 
 /** Input of actions that take one. */
-export const actionInputs: Readonly<Record<string, Document>> = {
-  'webhook.redeliver_failed': { meta: { since: '2020-01-01T00:00:00Z' } },
-};
+export const actionInputs: Readonly<Record<string, Document>> = { 'webhook.redeliver_failed': { meta: { since: '2020-01-01T00:00:00Z' } } };

@@ -144,11 +144,7 @@ async function workloads(maker: Maker): Promise<void> {
 /** Servers outside, for which clients have assertions of people. */
 async function outside(maker: Maker): Promise<void> {
   const { ids } = maker;
-  const attributes = {
-    name: 'Outside',
-    issuer: outsideIssuer,
-    resources: [{ identifier: 'https://mcp.example/', scopes: ['read'] }],
-  };
+  const attributes = { name: 'Outside', issuer: outsideIssuer, resources: [{ identifier: 'https://mcp.example/', scopes: ['read'] }] };
   const server = await make(maker, 'external server', 'external_servers', 'external_server', attributes);
   const between = { client: link('client', ids.get('client near') as string), external_server: link('external_server', server) };
   await make(maker, 'outbound grant', 'outbound_grants', 'outbound_grant', { external_client_id: 'near' }, between);

@@ -146,9 +146,6 @@ export const requestTracesPresentation: Presentation = {
     if (id === null || !may(req.call, 'clients', 'read')) return { links: [], posts: [] };
     const about = record.attributes['rule'] === 'redirect_uri_mismatch' && may(req.call, 'clients', 'write');
     const client = recordPath('clients', id);
-    return {
-      links: [about ? { label: 'Edit client', path: `${client}/edit` } : { label: 'View client', path: client }],
-      posts: [],
-    };
+    return { links: [about ? { label: 'Edit client', path: `${client}/edit` } : { label: 'View client', path: client }], posts: [] };
   },
 };

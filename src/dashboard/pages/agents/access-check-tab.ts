@@ -13,11 +13,7 @@ import { terms } from '../../parts/words.js';
 /** What the answer tells of: who holds the role, and is in the group, that a grant names, too. */
 const needed = ['users:read', 'clients:read', 'outbound_grants:read', 'organization_memberships:read', 'organization_groups:read', 'roles:read'] as const; // prettier-ignore
 
-const signIns: Readonly<Record<(typeof classes)[number], string>> = {
-  '1': 'One factor',
-  '2': 'Two factors',
-  phr: 'Phishing-resistant',
-};
+const signIns: Readonly<Record<(typeof classes)[number], string>> = { '1': 'One factor', '2': 'Two factors', phr: 'Phishing-resistant' };
 
 type Question = {
   readonly user: string;

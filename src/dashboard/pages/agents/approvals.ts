@@ -35,10 +35,7 @@ export const approvalsPresentation: Presentation = {
   columns: [
     clientColumn,
     userColumn,
-    {
-      label: about,
-      value: ({ id, attributes: a }, _view, { extras }) => aboveDetails(text(words(a['binding_message'])), extras?.get(id)),
-    },
+    { label: about, value: ({ id, attributes: a }, _view, { extras }) => aboveDetails(text(words(a['binding_message'])), extras?.get(id)) },
     { label: terms.status, value: stateOf },
     { label: 'Asked', sort: 'created_at', value: (record, { now }) => time(record.attributes['created_at'], now) },
   ],

@@ -198,16 +198,10 @@ export const apiResourcesPresentation: Presentation = {
     { label: 'Token format', value: text(a['token_format'] === 'jwt' ? 'JWT (RFC 9068)' : terms.opaque) },
     { label: 'Access token lifetime', value: duration(a['access_token_lifetime']) },
     { label: terms.signing_algorithm, value: text(a['signing_algorithm']) },
-    {
-      label: terms.dpop_bound_access_tokens,
-      value: text(a['dpop_bound_access_tokens'] === true ? 'Always (DPoP)' : 'As the client asks'),
-    },
+    { label: terms.dpop_bound_access_tokens, value: text(a['dpop_bound_access_tokens'] === true ? 'Always (DPoP)' : 'As the client asks') },
     { label: 'User access policy', value: text(a['user_access'] === 'open' ? 'All clients' : 'Clients with a client grant') },
     { label: 'JWT type (typ)', value: code(a['token_typ']) },
-    {
-      label: 'Scopes of user tokens',
-      value: text(a['user_scopes'] === 'held' ? 'All permissions of the user' : terms.requested_scopes),
-    },
+    { label: 'Scopes of user tokens', value: text(a['user_scopes'] === 'held' ? 'All permissions of the user' : terms.requested_scopes) },
     { label: 'Unverified clients', value: text(a['allow_unverified_clients'] === true ? terms.allowed : terms.refused) },
     { label: agentClaims, value: yesNo(a['agent_claims']) },
     { label: terms.assertions, value: text(assertionAccesses.find(({ value }) => value === a['assertion_access'])?.label) },

@@ -8,11 +8,7 @@ import { terms } from '../../parts/words.js';
 
 const subjects = [
   { value: 'client', label: terms.client, hint: 'Client credentials: no person is involved. Not for public clients.' },
-  {
-    value: 'user',
-    label: terms.user,
-    hint: 'Required for the Management API and for APIs that only allow clients with a grant.',
-  },
+  { value: 'user', label: terms.user, hint: 'Required for the Management API and for APIs that only allow clients with a grant.' },
 ];
 const exchanges = [
   { value: 'none', label: terms.none },
@@ -72,14 +68,7 @@ export const clientGrantsPresentation: Presentation = {
   fields: [
     { name: 'client', label: terms.client, relationship: 'one', on: 'create', choices: clientChoices },
     { name: 'api_resource', label: terms.api_resource, relationship: 'one', on: 'create', choices: apiResourceChoices },
-    {
-      name: 'subject_type',
-      label: terms.subject_type,
-      kind: 'radios',
-      on: 'create',
-      initial: 'client',
-      choices: async () => subjects,
-    },
+    { name: 'subject_type', label: terms.subject_type, kind: 'radios', on: 'create', initial: 'client', choices: async () => subjects },
     {
       name: 'scopes',
       label: terms.scopes,

@@ -80,14 +80,7 @@ export const rolesPresentation: Presentation = {
     { name: 'name', label: terms.name, attributes: { maxlength: 100 } },
     { name: 'description', label: terms.description, hint: 'What people with this role do.', attributes: { maxlength: 500 } },
     { name: 'is_default', label: 'Default role', hint: 'Every new user gets this role.' },
-    {
-      name: 'kind',
-      label: 'For',
-      kind: 'radios',
-      on: 'create',
-      initial: 'environment',
-      choices: async () => kinds,
-    },
+    { name: 'kind', label: 'For', kind: 'radios', on: 'create', initial: 'environment', choices: async () => kinds },
     {
       name: 'permissions',
       label: terms.permissions,

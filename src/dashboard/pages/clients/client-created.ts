@@ -119,15 +119,7 @@ export async function clientCreatedParts(
   if (isSaml(record)) return samlSetUpParts(view, record);
   const secret = once?.['client_secret'];
   return [
-    ...(secret === undefined
-      ? [
-          {
-            kind: 'text' as const,
-            title: null,
-            paragraphs: [createdLead],
-          },
-        ]
-      : []),
+    ...(secret === undefined ? [{ kind: 'text' as const, title: null, paragraphs: [createdLead] }] : []),
     addressesPart(view, record),
     variablesPart(view, record, secret),
     ...grantNotice(view, record),

@@ -56,10 +56,7 @@ const limitRows = (a: ResourceObject['attributes']) => [
   ...requirementRows(a),
   { label: terms.id_token_lifetime, value: duration(a['id_token_lifetime'], 'The environment’s') },
   { label: terms.refresh_token_lifetime, value: duration(a['refresh_token_lifetime'], 'The environment’s') },
-  {
-    label: terms.token_request_rate_limit,
-    value: a['token_rate_limit'] === null ? quiet('The default') : number(a['token_rate_limit']),
-  },
+  { label: terms.token_request_rate_limit, value: a['token_rate_limit'] === null ? quiet('The default') : number(a['token_rate_limit']) },
 ];
 
 /** What its tokens and answers say, and how they are signed. */
@@ -74,14 +71,8 @@ const claimRows = (a: ResourceObject['attributes']) => [
     label: terms.userinfo_signing_algorithm,
     value: text(a['userinfo_signed_response_alg'] === null ? 'JSON' : `A JWT signed with ${words(a['userinfo_signed_response_alg'])}`),
   },
-  {
-    label: terms.authorization_response_signing_algorithm,
-    value: text(a['authorization_signed_response_alg'] ?? 'Signed on demand'),
-  },
-  {
-    label: terms.introspection_response_signing_algorithm,
-    value: text(a['introspection_signed_response_alg'] ?? 'Signed on demand'),
-  },
+  { label: terms.authorization_response_signing_algorithm, value: text(a['authorization_signed_response_alg'] ?? 'Signed on demand') },
+  { label: terms.introspection_response_signing_algorithm, value: text(a['introspection_signed_response_alg'] ?? 'Signed on demand') },
 ];
 
 /** Whether it acts by itself, and who answers for it. */

@@ -82,10 +82,7 @@ export const clientsPresentation: Presentation = {
   navigation: { group: 'Applications', icon: ['M3.5 3.5h13v13h-13z', 'M3.5 7.5h13M6 5.5h.1M8.25 5.5h.1'] },
   one: 'client',
   lead: 'Applications that sign people in, and services that get tokens for themselves.',
-  empty: {
-    title: 'No clients yet',
-    text: 'A client represents your application: a client_id, usually a secret, and redirect URIs.',
-  },
+  empty: { title: 'No clients yet', text: 'A client represents your application: a client_id, usually a secret, and redirect URIs.' },
   columns: [
     { label: terms.client, sort: 'name', value: ({ attributes: a, id }) => stack(text(a['name']), quiet(id)) },
     {

@@ -45,12 +45,7 @@ export const initialAccessTokensPresentation: Presentation = {
       initial: '1',
       on: 'create',
     },
-    {
-      name: 'verified',
-      label: 'Verified clients',
-      hint: 'You trust the holder of the token: people aren’t warned.',
-      on: 'create',
-    },
+    { name: 'verified', label: 'Verified clients', hint: 'You trust the holder of the token: people aren’t warned.', on: 'create' },
     {
       name: 'grant_types',
       label: 'Allowed grant types',
@@ -61,11 +56,7 @@ export const initialAccessTokensPresentation: Presentation = {
     },
     { name: 'scopes', label: terms.allowed_scopes, hint: 'One per line. Leave empty for all.', on: 'create' },
   ],
-  create: {
-    label: 'Create initial access token',
-    title: 'Create an initial access token',
-    lead: 'It works for thirty days.',
-  },
+  create: { label: 'Create initial access token', title: 'Create an initial access token', lead: 'It works for thirty days.' },
   remove: { label: 'Delete initial access token', text: 'It can no longer be used to register. Clients that used it stay.' },
   secrets: {
     create: {

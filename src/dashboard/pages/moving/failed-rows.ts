@@ -21,9 +21,7 @@ export async function failedRowsTab({ req }: ViewContext, record: ResourceObject
       caption: terms.failed_rows,
       heading: false,
       columns: ['Line', 'Problem', 'Attribute', 'Code'],
-      rows: records.map(({ attributes: a }) => ({
-        cells: [number(a['line']), text(a['detail']), code(a['pointer']), code(a['code'])],
-      })),
+      rows: records.map(({ attributes: a }) => ({ cells: [number(a['line']), text(a['detail']), code(a['pointer']), code(a['code'])] })),
       nothing: ['No failed rows', 'Rows that fail are listed here with their line number, for 30 days.'],
       files: records.length === 0 ? [] : files.map(({ label, path: at, query: { format } }) => ({ label, path: `${at}?format=${format}` })),
       pager: { previous: previous && `${path}?before=${previous}`, next: next && `${path}?after=${next}` },

@@ -68,10 +68,7 @@ export const directoriesPresentation: Presentation = {
   summary: (record, { now }, included) => [
     { label: terms.organization, value: organizationOf(record, included) },
     { label: 'SCIM URL', value: code(record.attributes['base_url'], true) },
-    {
-      label: 'Token',
-      value: stack(code(`scim_…${words(record.attributes['token_hint'])}`), quiet(terms.shown_once_when_it_was_made)),
-    },
+    { label: 'Token', value: stack(code(`scim_…${words(record.attributes['token_hint'])}`), quiet(terms.shown_once_when_it_was_made)) },
     ...(hasPrevious(record, now)
       ? [{ label: 'Previous token works until', value: time(record.attributes['previous_token_expires_at'], now) }]
       : []),

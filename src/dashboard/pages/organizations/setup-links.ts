@@ -75,12 +75,7 @@ export const setupLinksPresentation: Presentation = {
     },
     { name: 'expires_in', label: 'Time to finish', on: 'create', optional: true, initial: '604800' },
   ],
-  create: {
-    label: 'Create set-up link',
-    title: 'Create a set-up link',
-    lead: 'The link is shown once, on the next page.',
-    guarded: true,
-  },
+  create: { label: 'Create set-up link', title: 'Create a set-up link', lead: 'The link is shown once, on the next page.', guarded: true },
   actions: {
     revoke: {
       label: 'Revoke',

@@ -94,12 +94,7 @@ async function checklist(view: ViewContext, counts: OverviewCounts, client_id: s
   if (!may(call, 'clients', 'write') || (counts.signed_in && counts.clients > 0)) return null;
   const administrators = holdsEverything(call.actor) ? await countAdministratorFactors(call.ctx.scope, call.actor.actor_id ?? '') : null;
   const steps = [...applicationSteps(view, counts, client_id), ...serviceSteps(view, administrators)];
-  return {
-    kind: 'steps',
-    title: 'What to do first',
-    text: 'Charts appear after the first sign-in.',
-    steps,
-  };
+  return { kind: 'steps', title: 'What to do first', text: 'Charts appear after the first sign-in.', steps };
 }
 
 /** How deliveries and their attempts ended, and how many deliveries wait for another attempt now. */

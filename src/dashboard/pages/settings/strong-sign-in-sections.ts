@@ -74,11 +74,7 @@ export const secondFactorSection = formSection(
   },
   [
     { name: 'second_factor_policy', label: 'Multi-factor policy', kind: 'radios', choices: policyChoices },
-    {
-      name: 'second_factor_grace_lifetime',
-      label: 'Enrolment grace period',
-      hint: 'Starts when they are first asked. 0 for none.',
-    },
+    { name: 'second_factor_grace_lifetime', label: 'Enrolment grace period', hint: 'Starts when they are first asked. 0 for none.' },
     {
       name: 'management_required_acr',
       label: 'Required authentication context for management',

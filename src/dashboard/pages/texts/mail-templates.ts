@@ -134,10 +134,7 @@ export const mailTemplatesPresentation: Presentation = {
   under: 'settings',
   one: 'mail template',
   lead: 'The emails that the service sends, in each language. Emails without a template use the built-in text in the person’s language.',
-  empty: {
-    title: 'No mail templates yet',
-    text: 'All emails have built-in text in fifteen languages. Create a template to change one.',
-  },
+  empty: { title: 'No mail templates yet', text: 'All emails have built-in text in fifteen languages. Create a template to change one.' },
   columns: [
     { label: 'Mail', sort: 'name', value: ({ attributes: a }) => stack(text(titleOf(a['name'])), quiet(words(a['name']))) },
     { label: terms.language, value: ({ attributes: a }) => language(a['locale']) },
@@ -178,9 +175,6 @@ export const mailTemplatesPresentation: Presentation = {
   tabs: [{ name: 'preview', label: terms.preview, parts: previewParts }],
   create: { label: 'Create mail template', title: terms.create_a_mail_template, guarded: true },
   edit: { guarded: true },
-  remove: {
-    label: 'Delete mail template',
-    text: 'The email uses the built-in text again, or the template for all other languages.',
-  },
+  remove: { label: 'Delete mail template', text: 'The email uses the built-in text again, or the template for all other languages.' },
   actions: { test: { label: 'Send a test to me', done: 'test_mail_sent' } },
 };

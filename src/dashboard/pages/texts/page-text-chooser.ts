@@ -21,11 +21,7 @@ export function pageTextChooser(render: Render) {
     const items = pageTextAreas().map(({ title: area, keys }) => {
       const [first = 'login.title'] = keys;
       const [group = ''] = first.split('.');
-      return {
-        title: area,
-        text: `${keys.length} texts: “${catalogueOf('en')[first]}” ...`,
-        path: `${at}/edit?group=${group}`,
-      };
+      return { title: area, text: `${keys.length} texts: “${catalogueOf('en')[first]}” ...`, path: `${at}/edit?group=${group}` };
     });
     render(req, res, { title, lead: 'Choose a page.', crumbs, parts: [{ kind: 'tiles', title, items }] });
   };

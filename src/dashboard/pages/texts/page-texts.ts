@@ -98,10 +98,7 @@ export const pageTextsPresentation: Presentation = {
   under: 'settings',
   one: 'page text',
   lead: 'Your own texts for the sign-in, registration, account and consent pages, in each language.',
-  empty: {
-    title: 'No page texts yet',
-    text: 'All pages use the built-in texts, in fifteen languages. Change one to use your own words.',
-  },
+  empty: { title: 'No page texts yet', text: 'All pages use the built-in texts, in fifteen languages. Change one to use your own words.' },
   columns: [
     { label: terms.text, value: ({ attributes: a }) => spoken(words(a['text']), a['locale'] as Language) },
     { label: 'Key', sort: 'key', value: (record) => stack(code(keyOf(record)), quiet(areaOf(keyOf(record)).title)) },

@@ -6,11 +6,7 @@ import type { ResourceObject } from '../../../management/documents.js';
 import { code, quiet, stack, tags, text, time, words, statusStates } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
-const sessionState = statusStates({
-  active: ['good', terms.active],
-  expired: ['quiet', 'Expired'],
-  revoked: ['bad', 'Revoked'],
-});
+const sessionState = statusStates({ active: ['good', terms.active], expired: ['quiet', 'Expired'], revoked: ['bad', 'Revoked'] });
 
 const device = (record: ResourceObject): string =>
   deviceWords((record.attributes['user_agent'] as string | null) ?? null) ?? 'Unknown device';
@@ -27,10 +23,7 @@ export const sessionsPresentation: Presentation = {
   include: 'user',
   recordInclude: 'user,clients',
   columns: [
-    {
-      label: 'Device',
-      value: (record) => stack(text(device(record)), quiet(words(record.attributes['ip_address'] ?? 'Address unknown'))),
-    },
+    { label: 'Device', value: (record) => stack(text(device(record)), quiet(words(record.attributes['ip_address'] ?? 'Address unknown'))) },
     { label: terms.user, value: (record, _view, { included }) => linkedRecord(record, 'user', 'users', 'email', included) },
     { label: 'Last active', sort: 'last_activity_at', value: (record, { now }) => time(record.attributes['last_activity_at'], now) },
     { label: terms.expires, value: (record, { now }) => time(record.attributes['expires_at'], now) },

@@ -164,19 +164,8 @@ export const usersPresentation: Presentation = {
     { name: 'address.locality', label: 'City', section: address },
     { name: 'address.region', label: 'Region', section: address },
     { name: 'address.country', label: 'Country', section: address },
-    {
-      name: 'external_id',
-      label: terms.external_id,
-      hint: 'This person’s ID in another system.',
-      section: 'External ID and metadata',
-    },
-    {
-      name: 'metadata',
-      label: 'Metadata',
-      kind: 'json',
-      hint: 'Any JSON object of at most 16 KiB.',
-      section: 'External ID and metadata',
-    },
+    { name: 'external_id', label: terms.external_id, hint: 'This person’s ID in another system.', section: 'External ID and metadata' },
+    { name: 'metadata', label: 'Metadata', kind: 'json', hint: 'Any JSON object of at most 16 KiB.', section: 'External ID and metadata' },
   ],
   create: { label: terms.create_user, title: 'Create a user', other: { label: terms.invite_user, path: '/dashboard/users/invite' } },
   remove: {
@@ -185,11 +174,7 @@ export const usersPresentation: Presentation = {
     typed: (record) => words(record.attributes['email']),
   },
   actions: {
-    send_password_reset: {
-      label: 'Send password reset',
-      when: (record) => record.attributes['status'] === 'active',
-      done: 'mail_sent',
-    },
+    send_password_reset: { label: 'Send password reset', when: (record) => record.attributes['status'] === 'active', done: 'mail_sent' },
     cancel_deletion: {
       label: 'Cancel deletion',
       when: (record) => record.attributes['deletion_due_at'] !== null,

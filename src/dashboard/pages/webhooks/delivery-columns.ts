@@ -40,10 +40,7 @@ export const deliveryColumns: readonly ColumnSpec[] = [
     value: ({ attributes: a }) => text(a['last_response_status'] ?? (a['failure_reason'] === null ? null : 'none')),
   },
   { label: terms.duration, numeric: true, value: (record, _view, { extras }) => extras?.get(record.id) ?? nothing },
-  {
-    label: terms.trigger,
-    value: ({ attributes: a }) => quiet(triggers[words(a['trigger'])] ?? ''),
-  },
+  { label: terms.trigger, value: ({ attributes: a }) => quiet(triggers[words(a['trigger'])] ?? '') },
   { label: terms.created, value: ({ attributes: a }, { now }) => time(a['created_at'], now) },
   { label: terms.next_attempt, value: ({ attributes: a }, { now }) => time(a['next_attempt_at'], now) },
 ];

@@ -102,12 +102,7 @@ export const logStreamsPresentation: Presentation = {
       ],
     },
   ],
-  create: {
-    label: 'Create log stream',
-    title: 'Create a log stream',
-    lead: secretLead,
-    guarded: true,
-  },
+  create: { label: 'Create log stream', title: 'Create a log stream', lead: secretLead, guarded: true },
   remove: {
     label: 'Delete log stream',
     text: 'Nothing more is sent, not even queued entries.',

@@ -103,11 +103,7 @@ function payload(record: ResourceObject): Part[] {
   if (record.attributes['payload'] === null) {
     const needed = permissionsToReadEvent(event_type).join(' and ');
     return [
-      {
-        kind: 'text',
-        title: 'Payload',
-        paragraphs: [`To see what was sent, and to send it again, you need the permission ${needed}.`],
-      },
+      { kind: 'text', title: 'Payload', paragraphs: [`To see what was sent, and to send it again, you need the permission ${needed}.`] },
     ];
   }
   return [

@@ -91,12 +91,7 @@ export const webhooksPresentation: Presentation = {
     { name: 'events', label: terms.events, kind: 'checks', choices: eventChoices, optional: false },
     statusField('Pending deliveries fail, and events in the meantime are never sent.'),
   ],
-  create: {
-    label: terms.create_webhook,
-    title: 'Create a webhook',
-    lead: secretLead,
-    guarded: true,
-  },
+  create: { label: terms.create_webhook, title: 'Create a webhook', lead: secretLead, guarded: true },
   remove: {
     label: 'Delete webhook',
     text: 'Nothing more is sent, and its delivery history is deleted.',

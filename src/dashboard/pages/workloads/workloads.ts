@@ -28,18 +28,8 @@ const issuerFields = ({ label, issuer }: Platform, isNamed: boolean): readonly F
     hint: 'The exact iss of its tokens. Replace the parts in capitals.',
     attributes: address,
   },
-  {
-    name: 'jwks_uri',
-    label: terms.jwks_uri,
-    hint: 'Where its keys are. Leave empty to use the issuer’s metadata.',
-    attributes: address,
-  },
-  {
-    name: 'jwks',
-    label: 'JWKS',
-    kind: 'json',
-    hint: 'Its public keys, if they can’t be fetched from here. Leave empty to fetch them.',
-  },
+  { name: 'jwks_uri', label: terms.jwks_uri, hint: 'Where its keys are. Leave empty to use the issuer’s metadata.', attributes: address },
+  { name: 'jwks', label: 'JWKS', kind: 'json', hint: 'Its public keys, if they can’t be fetched from here. Leave empty to fetch them.' },
   statusField('Its workloads get no more tokens.'),
 ];
 
@@ -100,12 +90,7 @@ export const trustedIssuersPresentation: Presentation = {
     { label: 'Keys', value: a['jwks'] === null ? keysOf(a['jwks_uri']) : json(a['jwks']) },
     ...(a['last_error'] === null
       ? []
-      : [
-          {
-            label: 'Last error',
-            value: stack(text(`Keys: ${words(a['last_error'])}`), time(a['last_error_at'], now)),
-          },
-        ]),
+      : [{ label: 'Last error', value: stack(text(`Keys: ${words(a['last_error'])}`), time(a['last_error_at'], now)) }]),
     { label: terms.created, value: time(a['created_at'], now) },
   ],
   fields: issuerFields(platforms['other'] as Platform, false),

@@ -87,13 +87,7 @@ export async function ask(
   render(
     req,
     res,
-    {
-      title: question.title,
-      crumbs,
-      errors,
-      labels: { [typedName]: 'Confirmation', ...passwordLabels },
-      parts: proof?.instead ?? [form],
-    },
+    { title: question.title, crumbs, errors, labels: { [typedName]: 'Confirmation', ...passwordLabels }, parts: proof?.instead ?? [form] },
     status,
   );
 }

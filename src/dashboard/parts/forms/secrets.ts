@@ -37,11 +37,7 @@ export function secretPage(
       text: isSecret ? (texts?.text ?? 'Keep it like a password.') : '',
     };
   });
-  const notice: Part = {
-    kind: 'notice',
-    tone: 'warning',
-    text: 'Copy it now. You won’t be able to see it again.',
-  };
+  const notice: Part = { kind: 'notice', tone: 'warning', text: 'Copy it now. You won’t be able to see it again.' };
   const done: Part = {
     kind: 'buttons',
     links: [{ label: 'I have saved it', path: texts?.next === undefined ? path : `${path}/${texts.next}`, variant: 'primary' }],

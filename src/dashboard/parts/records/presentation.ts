@@ -78,11 +78,7 @@ export const formSection = (section: SectionSpec, fields: readonly FieldSpec[]) 
 export const subjectOf = (
   subject: Omit<FormSubject, 'sections' | 'fields'>,
   sections: readonly ReturnType<typeof formSection>[],
-): FormSubject => ({
-  ...subject,
-  sections: sections.map(({ section }) => section),
-  fields: sections.flatMap(({ fields }) => fields),
-});
+): FormSubject => ({ ...subject, sections: sections.map(({ section }) => section), fields: sections.flatMap(({ fields }) => fields) });
 
 /** How an action of the resource is shown: with `confirm` as a link to a confirmation page, else as a button. */
 export type ActionSpec = {

@@ -21,10 +21,7 @@ export const queryOn = <Row extends QueryResultRow>(connection: Client, query: N
 
 /** Runs a named statement on a connection of the pool, or on that of the transaction. */
 export async function runOn<Row extends QueryResultRow>(knex: Knex, query: NamedQuery): Promise<Row[]> {
-  const client = knex.client as {
-    acquireConnection(): Promise<Client>;
-    releaseConnection(connection: Client): Promise<void>;
-  };
+  const client = knex.client as { acquireConnection(): Promise<Client>; releaseConnection(connection: Client): Promise<void> };
   const connection = await client.acquireConnection();
   try {
     return await queryOn<Row>(connection, query);

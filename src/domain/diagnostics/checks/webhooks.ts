@@ -13,10 +13,7 @@ const most = 100;
 export const failedAttempts = ({ attempts, since, response_status, error }: NonNullable<Health>): string =>
   `the last ${attempts === 1 ? 'attempt' : `${attempts} attempts`} failed, since ${since?.toISOString().slice(0, 16) ?? 'an unknown time'}Z (${response_status ?? error})`;
 
-const disabledBecause = {
-  receiver_gone: 'its receiver answered 410',
-  consecutive_failures: '100 events in a row failed',
-} as const;
+const disabledBecause = { receiver_gone: 'its receiver answered 410', consecutive_failures: '100 events in a row failed' } as const;
 
 function faultOf(installation: Installation, webhook: WatchedWebhook, reached: Reached): Found<Fault>[] {
   const { id, name, url, environment, disabled_reason } = webhook;

@@ -66,11 +66,7 @@ async function settingsPart(view: ViewContext, record: ResourceObject, guide: Cl
   if (text.length === 0 && apis.length === 0) return [];
   if (!may(view.req.call, 'clients', 'write'))
     return [
-      {
-        kind: 'notice',
-        tone: 'info',
-        text: `${guide.title} needs settings that somebody with clients:write makes. ${text.join(' ')}`,
-      },
+      { kind: 'notice', tone: 'info', text: `${guide.title} needs settings that somebody with clients:write makes. ${text.join(' ')}` },
     ];
   const form: Part = {
     kind: 'form',
