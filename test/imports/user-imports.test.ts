@@ -5,7 +5,10 @@ import { findUserByEmailKey } from '../../src/db/tables/users.js';
 import { userImportPass } from '../../src/process/user-imports.js';
 import { Browser } from '../support/browser.js';
 import { apiResourceOf } from '../../src/domain/clients/clients.js';
+import { findUserImport, type UserImportRow } from '../../src/db/tables/user_imports.js';
+import { previewImport } from '../../src/management/imports/preview.js';
 import { permit } from '../support/administrators.js';
+import { costOf, mostHeld } from '../support/cost/event-loop.js';
 import { addGrant, addMachine, addUser } from '../support/data.js';
 import { imported, ndjson, runImports, sendData } from '../support/imports.js';
 import { Api, manage, managementClient, managementToken, secondEnvironment, type Document } from '../support/management.js';
@@ -483,4 +486,20 @@ describe('who', () => {
       'insufficient_scope',
     ]);
   });
+});
+
+test('lines as long as they may be are read in turns, and so is their preview: nobody else waits (attack 70.1958)', async () => {
+  const metadata = Object.fromEntries(Array.from({ length: 900 }, (_, at) => [`k${at}`, 'v'.repeat(55)]));
+  const heavy = ndjson(Array.from({ length: 60 }, () => ({ email: email(), metadata })));
+  const previewed = await costOf(async () => {
+    const { id } = await begun({ dry_run: true });
+    const { status } = await sendData(api, id as string, gzipSync(heavy), { 'content-encoding': 'gzip' });
+    await previewImport(ctx, (await findUserImport(ctx.scope, id as string)) as UserImportRow);
+    await api.patch(`/user_imports/${id}/cancel`);
+    return status;
+  });
+  const read = await costOf(async () => (await imported(service, api, heavy, { dry_run: true }))['row_count'] as number);
+  expect([previewed.status, read.status]).toEqual([200, 60]);
+  expect(previewed.ms).toBeLessThan(mostHeld);
+  expect(read.ms).toBeLessThan(mostHeld);
 });

@@ -3,6 +3,7 @@ import type { Context } from '../../domain/context.js';
 import { hashFormats } from '../../domain/passwords/hash-formats.js';
 import { parseJsonObject } from '../../http/request/json-body.js';
 import { nearestName } from '../../lib/nearest.js';
+import { turns } from '../../lib/turns.js';
 import { linesOf, longestLine, UnreadableFile, type Line } from './lines.js';
 import { mostValues, readRow, rowAttributes, type RowProblem } from './rows.js';
 
@@ -47,7 +48,9 @@ export async function previewImport(ctx: Context, job: UserImportRow): Promise<I
   const samples = new Map<string, unknown[]>();
   const refused: { line: number; problem: RowProblem }[] = [];
   let row_count = 0;
+  const turn = turns();
   for (const line of lines) {
+    await turn();
     const row = readRow(ctx, job, line);
     if (row === null) continue;
     row_count += 1;

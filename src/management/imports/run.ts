@@ -15,6 +15,7 @@ import { findEnvironmentById } from '../../domain/environments/environments.js';
 import { noOrigin } from '../../domain/origin.js';
 import { reachElsewhere } from '../../domain/reach/reach-of.js';
 import { uuidv7 } from '../../lib/random.js';
+import { turns } from '../../lib/turns.js';
 import type { PassEnd } from '../../platform/loop.js';
 import { permissionsOfClient, permissionsOfUser } from '../authenticate.js';
 import type { Call } from '../call.js';
@@ -107,11 +108,16 @@ async function written(call: Call, job: UserImportRow, rows: readonly ImportRow[
 /** Works off some lines in one transaction, with how far that has come. @throws {LeaseLost} */
 async function workOff(run: Run, lines: readonly Line[], read_bytes: number): Promise<void> {
   const { ctx, job } = run;
+  const turn = turns();
+  const read: { readonly line: number; readonly row: ReturnType<typeof readRow> }[] = [];
+  for (const line of lines) {
+    await turn();
+    read.push({ line: line.line, row: readRow(ctx, job, line) });
+  }
   run.job = await transaction(ctx, async (tx) => {
     const actor = await actorOf(tx, job);
     if (!actor) throw new UnreadableFile('whoever made the import may not import users any more');
     const elsewhere = await reachElsewhere(tx, actor);
-    const read = lines.map((line) => ({ line: line.line, row: readRow(tx, job, line) }));
     const rows = read.flatMap(({ row }) => (row !== null && 'line' in row ? [row] : []));
     const unreadable = read.flatMap(({ line, row }) => (row !== null && !('line' in row) ? [{ line, problems: row }] : []));
     const result = await written(callOf(tx, { ...actor, elsewhere }, job), job, rows);
