@@ -9,7 +9,7 @@ const schemas: readonly Schema[] = [userSchema, groupSchema, enterpriseSchema];
 
 /** Lists of what never changes are not filtered (RFC 7644 4). @throws {ScimError} 403 */
 function refuseFilter({ query }: ScimCall): void {
-  if (query.filter !== null) throw new ScimError(403, null, 'This list is not filtered (RFC 7644 4).');
+  if (query.filter !== null) throw new ScimError(403, null, 'There is no filter at this address (RFC 7644 4).');
 }
 
 const schemaResource = (base: string, { id, ...schema }: Schema) => ({
@@ -31,28 +31,31 @@ const typeResource = (base: string, { name, path, schema, extension }: ResourceT
 });
 
 /** What the service can do (RFC 7643 5): patch, filter and ETags. */
-export const readServiceConfig: ScimOperation = async ({ base }) => ({
-  status: 200,
-  body: {
-    schemas: [`${core}ServiceProviderConfig`],
-    patch: { supported: true },
-    bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
-    filter: { supported: true, maxResults: 200 },
-    changePassword: { supported: false },
-    sort: { supported: false },
-    etag: { supported: true },
-    authenticationSchemes: [
-      {
-        type: 'oauthbearertoken',
-        name: 'Bearer token',
-        description: 'The token of the directory, in the Authorization header (RFC 6750).',
-        specUri: 'https://www.rfc-editor.org/info/rfc6750',
-        primary: true,
-      },
-    ],
-    meta: { resourceType: 'ServiceProviderConfig', location: `${base}/ServiceProviderConfig` },
-  },
-});
+export const readServiceConfig: ScimOperation = async (call) => {
+  refuseFilter(call);
+  return {
+    status: 200,
+    body: {
+      schemas: [`${core}ServiceProviderConfig`],
+      patch: { supported: true },
+      bulk: { supported: false, maxOperations: 0, maxPayloadSize: 0 },
+      filter: { supported: true, maxResults: 200 },
+      changePassword: { supported: false },
+      sort: { supported: false },
+      etag: { supported: true },
+      authenticationSchemes: [
+        {
+          type: 'oauthbearertoken',
+          name: 'Bearer token',
+          description: 'The token of the directory, in the Authorization header (RFC 6750).',
+          specUri: 'https://www.rfc-editor.org/info/rfc6750',
+          primary: true,
+        },
+      ],
+      meta: { resourceType: 'ServiceProviderConfig', location: `${call.base}/ServiceProviderConfig` },
+    },
+  };
+};
 
 /** A list, or the one of its entries that the address names. */
 async function answer(call: ScimCall, entries: readonly { readonly id: string }[]) {

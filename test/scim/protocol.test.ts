@@ -44,7 +44,8 @@ describe('discovery', () => {
     expect(types.Resources).toMatchObject([{ id: 'User', schemaExtensions: [{ schema: enterprise, required: false }] }, { id: 'Group' }]);
     expect((await acme.send('GET', '/ResourceTypes/Group')).body).toMatchObject({ endpoint: '/Groups' });
     expect((await acme.send('GET', '/ResourceTypes/Device')).status).toBe(404);
-    expect((await acme.send('GET', '/Schemas?filter=id eq "x"')).status).toBe(403);
+    for (const path of ['/Schemas', '/ResourceTypes', '/ServiceProviderConfig'])
+      expect((await acme.send('GET', `${path}?filter=id eq "x"`)).status).toBe(403);
   });
 
   test('has no Me, and nothing at other addresses', async () => {
