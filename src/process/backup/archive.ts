@@ -65,7 +65,7 @@ export async function* readArchive(path: string): AsyncGenerator<Member> {
   fed.catch(() => undefined);
   try {
     for await (const entry of archive) {
-      const { name, size = Infinity } = entry.header;
+      const { name, size } = entry.header;
       if (size > maxMemberBytes) throw altered(`its member ${name} is too large`);
       const chunks: Buffer[] = [];
       for await (const chunk of entry as AsyncIterable<Buffer>) chunks.push(chunk);
