@@ -189,7 +189,6 @@ export function applyOperations(type: ResourceType, resource: ScimValues, operat
       if (operation.path.filter !== null) throw refuse('invalidPath', `${attribute.name} does not hold several values to choose from.`);
       patchSingle(holderOf(after, keys), operation, found);
       dropEmpty(after, keys[0] ?? '');
-      fitting(after);
       continue;
     }
     const path = of?.multiValued ? keys.slice(0, -1) : keys;
@@ -200,6 +199,7 @@ export function applyOperations(type: ResourceType, resource: ScimValues, operat
     const changed = byElement ? patchElements(type, held, operation, found) : patchList(held, operation, found);
     if (changed.length > maxValues) throw refuse('invalidValue', `${name} must be at most ${maxValues} values.`);
     put(holder, name, changed);
+    // Lists alone let it grow: every operation looks through all of it.
     fitting(after);
   }
   return after;

@@ -3,7 +3,7 @@ import type { Deps } from '../../domain/context.js';
 import { approvalPingRows, oldestDueApprovalPingSeconds, recordApprovalPings, type ApprovalRow } from '../../db/tables/approvals.js';
 import type { Loop } from '../../platform/loop.js';
 import { startQueueLoop } from '../queue/loop.js';
-import { sendingQueue, timeoutMs, type RowSender } from '../queue/row-sender.js';
+import { sendingQueue, smallRequest, type RowSender } from '../queue/row-sender.js';
 
 const approvalPings: RowSender<ApprovalRow> = {
   name: 'approval_ping',
@@ -13,19 +13,15 @@ const approvalPings: RowSender<ApprovalRow> = {
   oldestDueSeconds: oldestDueApprovalPingSeconds,
   record: recordApprovalPings,
 
-  /** One POST (CIBA Core 1.0 10.2); no redirect is followed, and whatever comes back is not read far. */
+  /** A ping (CIBA Core 1.0 10.2). */
   async post({ net, crypto }, row, signal) {
     if (row.notification_sealed === null || row.notification_endpoint === null) return { response_status: null, error: null };
     const opened = JSON.parse(crypto.sealer.open(row.notification_sealed, notificationAad(row.id))) as PingNotice;
     const { auth_req_id, client_notification_token } = opened;
     const { status } = await net.fetch.request(row.notification_endpoint, {
-      method: 'POST',
+      ...smallRequest(signal),
       headers: { 'content-type': 'application/json', authorization: `Bearer ${client_notification_token}` },
       body: JSON.stringify({ auth_req_id }),
-      signal,
-      timeoutMs,
-      maxResponseBytes: 1_024,
-      bodyTimeoutMs: 1_000,
     });
     return { response_status: status, error: status >= 200 && status < 300 ? null : 'refused' };
   },

@@ -12,7 +12,7 @@ import {
 import { uuidv7 } from '../../lib/random.js';
 import type { Loop } from '../../platform/loop.js';
 import { startQueueLoop } from '../queue/loop.js';
-import { sendingQueue, timeoutMs, type RowSender } from '../queue/row-sender.js';
+import { sendingQueue, smallRequest, type RowSender } from '../queue/row-sender.js';
 
 const tokenLifetimeSeconds = 120;
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
@@ -44,19 +44,15 @@ const backchannelLogouts: RowSender<BackchannelLogoutRow> = {
   oldestDueSeconds: oldestDueBackchannelSeconds,
   record: recordBackchannelAttempts,
 
-  /** One POST (Back-Channel Logout 1.0 2.5); no redirect is followed, and whatever comes back is not read far. */
+  /** A logout token (Back-Channel Logout 1.0 2.5). */
   async post(deps, row, signal) {
     const environment = await findEnvironmentById(deps, row.environment_id);
     if (!environment) return { response_status: null, error: 'no_environment' };
     const ctx = createContext(deps, environment);
     const { status } = await ctx.net.fetch.request(row.logout_uri, {
-      method: 'POST',
+      ...smallRequest(signal),
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({ logout_token: await logoutToken(ctx, row) }).toString(),
-      signal,
-      timeoutMs,
-      maxResponseBytes: 1_024,
-      bodyTimeoutMs: 1_000,
     });
     return { response_status: status, error: status === 200 || status === 204 ? null : 'refused' };
   },

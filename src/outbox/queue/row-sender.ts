@@ -19,6 +19,10 @@ type SendingRecord = AttemptRecord & {
 
 /** The longest that one request may take, in milliseconds. */
 export const timeoutMs = 5_000;
+/** One POST: no redirect is followed, and whatever comes back is not read far. */
+export const smallRequest = (signal: AbortSignal) =>
+  ({ method: 'POST', signal, timeoutMs, maxResponseBytes: 1_024, bodyTimeoutMs: 1_000 }) as const;
+
 const leaseMs = 30_000;
 const limits = { inFlight: 30, inFlightPerDestination: 5, held: 60, pollMs: 5_000, stopMs: 2_500 } as const;
 
