@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Browser, csrfOf } from '../support/browser.js';
 import { manage, startManagedService, type Api, type Document } from '../support/management.js';
+import { addConnection } from '../support/connections.js';
 import { addSetupLink, openedBy, type TestSetupLink } from '../support/setup-links.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
 import { startUpstreamOidc, type UpstreamOidc } from '../support/upstream-oidc.js';
@@ -349,6 +350,17 @@ test('the link touches no connection that it has not made (attack 49.1417)', asy
   for (const verb of ['test', 'enable', 'disable', 'remove'])
     expect((await browser.submit(link.inside, {}, `${at}/${verb}`)).status).toBe(404);
   expect((await api.get(`/connections/${earlier['id']}`)).body['data'].attributes.status).toBe('enabled');
+});
+
+test('an organization with fifty connections gets no other one by a link, and the page says why (attack 70.1954)', async () => {
+  const link = await addSetupLink(api);
+  const browser = await openedBy(service.url, link);
+  const organization_id = link.organization['id'] as string;
+  const [first] = await Promise.all(Array.from({ length: 50 }, () => addConnection(ctx, { organization_id })));
+  const refused = await connect(browser, link);
+  expect([refused.status, (await refused.text()).includes('You’ve reached the limit for these.')]).toEqual([422, true]);
+  expect((await api.delete(`/connections/${first?.id}`)).status).toBe(204);
+  expect((await connect(browser, link)).status).toBe(303);
 });
 
 test('a test sign-in tells nobody whether there is an account (attack 49.1418)', async () => {
