@@ -10,7 +10,7 @@ import { permissionFor, type Resource, type ResourceRegistry } from '../resource
 import { endpointGroups, endpoints } from '../calls/index.js';
 import { endpointPathsOf } from './endpoints.js';
 import { pathsOf } from './operations.js';
-import { memo, once } from '../../lib/memo.js';
+import { memo, ofEach } from '../../lib/memo.js';
 
 export type OpenApiDocument = ReturnType<typeof createDocument>;
 
@@ -95,8 +95,8 @@ function withoutNul({ jsonSchema, io }: { jsonSchema: Json; io: 'input' | 'outpu
   if (isDeepStrictEqual(jsonSchema, {})) Object.assign(jsonSchema, anyValue);
 }
 
-/** What is the same for every environment: all but its addresses. Walks every schema, which takes a while. */
-function buildShared(registry: ResourceRegistry): OpenApiDocument {
+/** What is the same for every environment: all but its addresses. Walks every schema, which takes a while: once for all that publish it. */
+const sharedOf = ofEach((registry: ResourceRegistry): OpenApiDocument => {
   const document: ZodOpenApiObject = {
     openapi: '3.1.0',
     info: {
@@ -115,7 +115,7 @@ function buildShared(registry: ResourceRegistry): OpenApiDocument {
     components,
   };
   return createDocument(document, { override: withoutNul as ZodOpenApiOverride });
-}
+});
 
 type Addresses = Pick<Environment, 'base_url' | 'issuer'>;
 
@@ -141,10 +141,9 @@ export function onceForEach<Made, Described extends Addresses = Addresses>(
   return (environment) => made(`${environment.base_url} ${environment.issuer}`, environment);
 }
 
-/** The OpenAPI 3.1 document of an environment, made once for each address. What they share is built once, by the first. */
+/** The OpenAPI 3.1 document of an environment, made once for each address. What they share is built by the first. */
 export function createOpenApi(registry: ResourceRegistry): (environment: Addresses) => OpenApiDocument {
-  const shared = once(() => buildShared(registry));
-  return onceForEach((environment) => withAddresses(shared(), environment));
+  return onceForEach((environment) => withAddresses(sharedOf(registry), environment));
 }
 
 /** The same as it is sent, with its ETag: nothing is left to do for a request. */
