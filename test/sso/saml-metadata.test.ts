@@ -73,6 +73,19 @@ describe('what is saved', () => {
     expect(ms).toBeLessThan(mostHeld);
   });
 
+  test('metadata of hundreds of certificates hold up nobody else, when they are saved and at each sign-in (attack 71.1963)', async () => {
+    const more = `<ds:X509Certificate>${certificate(0).replaceAll(/-----[^-]+-----/g, '')}</ds:X509Certificate>`.repeat(200);
+    const idp_metadata_xml = metadataXml([certificate(0)]).replace('</ds:X509Data>', `${more}</ds:X509Data>`);
+    const saved = await costOf(async () => (await make({ idp_metadata_xml })).status);
+    expect(saved.status).toBe(201);
+    expect(saved.ms).toBeLessThan(mostHeld);
+    const { body: made } = await make({ idp_metadata_xml });
+    const id = (made as { data: { id: string } }).data.id;
+    const begun = await costOf(async () => (await new Browser(service.url).get(`/auth/sso/${id}`)).status);
+    expect(begun.status).toBe(303);
+    expect(begun.ms).toBeLessThan(mostHeld);
+  });
+
   test.each([
     ['nothing', () => ({}), 'required'],
     ['two ways at once', () => ({ ...byHand(), idp_metadata_url: 'https://provider.example/metadata' }), 'invalid_value'],

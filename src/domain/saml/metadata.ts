@@ -7,6 +7,8 @@ import { childrenOf, elementsOf, isElement, readXml, xmlNamespaces, type XmlElem
 export type IdentityProvider = { readonly entity_id: string; readonly sso_url: string; readonly certificates: readonly string[] };
 
 export const maxCertificates = 4;
+/** So many of metadata are looked at, whether they count or not. */
+const mostRead = 16;
 export const maxMetadataLength = 262_144;
 const redirectBinding = 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect';
 
@@ -45,7 +47,7 @@ function certificatesIn(descriptor: XmlElement): string[] {
   const texts = keys.flatMap((key) =>
     [...elementsOf(key)].filter((one) => isElement(one, 'signature', 'X509Certificate')).map(({ text }) => text),
   );
-  return [...new Set(certificatesOf(texts).map(String))];
+  return [...new Set(certificatesOf(texts.slice(0, mostRead)).map(String))];
 }
 
 /** Why people's browsers are not sent there; null when they are, into a company's own network too. */
