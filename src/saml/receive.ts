@@ -67,27 +67,26 @@ function addressFor(req: Request, { id, saml_acs_urls: urls }: Client, { acs_url
 }
 
 /** A request as it was sent, and whose it says that it is. */
-type Named = { readonly xml: string; readonly root: XmlElement; readonly client: Client };
+type Named = { readonly root: XmlElement; readonly client: Client };
 
 const bindingOf = ({ method }: Request) => (method === 'POST' ? 'post' : 'redirect');
 
 /** @throws {SamlRefusal} @throws {PageError} */
 async function identify(req: Request, sent: Parameters): Promise<Named> {
-  const xml = await decodeRequest(sent, bindingOf(req));
-  const root = readXml(xml);
+  const root = readXml(await decodeRequest(sent, bindingOf(req)));
   const { issuer } = readAuthnRequest(root);
   const client = issuer.length > maxEntityIdLength ? null : await samlClientOf(req.ctx, issuer);
   if (!client) throw unknownIssuer(req, issuer);
-  return { xml, root, client };
+  return { root, client };
 }
 
 /** The request, as the signature covers it where its requests have to be signed. @throws {SamlRefusal} */
-async function verified(req: Request, sent: Parameters, { xml, root, client }: Named): Promise<AuthnRequest> {
+async function verified(req: Request, sent: Parameters, { root, client }: Named): Promise<AuthnRequest> {
   const { saml_request_certificates: certificates, saml_entity_id } = client;
   const isSigned = certificates.length > 0;
   const isPosted = bindingOf(req) === 'post';
   if (isSigned && !isPosted) requireSignedQuery(req.url.slice(req.url.indexOf('?') + 1), certificates);
-  const request = readAuthnRequest(isSigned && isPosted ? await requireSignedXml(xml, root, certificates) : root);
+  const request = readAuthnRequest(isSigned && isPosted ? await requireSignedXml(root, certificates) : root);
   if (request.issuer !== saml_entity_id) throw new SamlRefusal('issuer', 'the signature covers another Issuer');
   // A signed one that doesn't say is good at any provider that the application has (SAML Bindings 3.5.5.2).
   if (request.destination === null ? isSigned : !isForUs(req, request.destination, sent))

@@ -31,10 +31,10 @@ export function requireSignedQuery(query: string, texts: readonly string[]): voi
  * @returns it, as read from the bytes that the signature covers
  * @throws {SamlRefusal}
  */
-export async function requireSignedXml(xml: string, root: XmlElement, texts: readonly string[]): Promise<XmlElement> {
+export async function requireSignedXml(root: XmlElement, texts: readonly string[]): Promise<XmlElement> {
   requireUniqueIds(root);
   if (!signedElements(root, [root]).has(root)) throw missing();
-  const covered = await signedBytes(xml, root, certificatesOf(texts));
+  const covered = await signedBytes(root, certificatesOf(texts));
   if (!covered) throw wrong();
   return covered;
 }

@@ -1,12 +1,16 @@
 // What signs somebody in beside a password: passkeys, authenticator apps, recovery codes, two-step, remembered devices; each row and each refusal.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { RegistrationResponseJSON } from '@simplewebauthn/server';
 import { Secret, TOTP } from 'otpauth';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { transaction } from '../../src/domain/context.js';
 import { rememberBrowser } from '../../src/domain/sessions/remembered-browsers.js';
 import { listAuthenticatorsOfUser } from '../../src/db/tables/authenticators.js';
 import { listDevicesOfUser } from '../../src/db/tables/devices.js';
 import { updateEnvironment, type EnvironmentRow } from '../../src/db/tables/environments.js';
 import { findUser, updateUser, type UserRow } from '../../src/db/tables/users.js';
+import { attestedByAndroid } from '../support/attestation.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addUser, password } from '../support/data.js';
 import { mailTo } from '../support/mailbox.js';
@@ -131,6 +135,23 @@ describe('passkeys', () => {
     const options = await newCredential();
     browser.cookies.set('idp_csrf', 'A'.repeat(43));
     expect(codeOf(await post(`${at}/passkey`, { credential: options }))).toEqual([422, 'passkey_refused']);
+  });
+
+  test('a certificate of the attestation sends the service nowhere: none is looked at (attack 71.1962)', async () => {
+    const asked: string[] = [];
+    const inside = createServer((req, res) => {
+      asked.push(req.url ?? '');
+      res.end();
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void inside.close());
+    await new Promise((resolve) => inside.once('listening', resolve));
+    const made = (await newCredential({ algorithm: -7 })) as RegistrationResponseJSON;
+    const key = device.credentials[0]?.key;
+    if (!key) throw new Error('no credential was made');
+    const list = `http://127.0.0.1:${(inside.address() as AddressInfo).port}/latest/meta-data`;
+    expect(codeOf(await post(`${at}/passkey`, { credential: await attestedByAndroid(made, key, list) }))).toEqual([422, 'passkey_refused']);
+    expect(asked).toEqual([]);
+    expect(await kinds()).toEqual([]);
   });
 
   test('a challenge of somebody else makes no passkey, with whatever browser (attack 25.570)', async () => {

@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { readGuides } from '../../src/management/reference/guides.js';
 import { marked, search, termsOf, type Entry } from '../../src/management/reference/search.js';
+import { costOf, mostHeld } from '../support/cost/event-loop.js';
 import { manage, secondEnvironment } from '../support/management.js';
 import { sharedManagedService } from '../support/shared-service.js';
 
@@ -127,5 +128,23 @@ describe('the addresses in the examples', () => {
     const html = await at(host, '/docs/guides/protect-an-api');
     expect(html).toContain(`http://${host}/oauth/token`);
     expect(html).not.toContain(`${service.url}/oauth/token`);
+  });
+
+  test('are put in without holding up anybody, however many environments are asked for (attack 71.1965)', async () => {
+    const api = await manage(service.url);
+    const hosts: string[] = [];
+    for (const slug of ['many-one', 'many-two', 'many-three']) {
+      const made = await api.post('/environments', { data: { type: 'environment', attributes: { slug, name: slug, kind: 'production' } } });
+      expect(made.status).toBe(201);
+      hosts.push(`${slug}.${new URL(service.url).host}`);
+    }
+    await find('token');
+    const { ms } = await costOf(async () => {
+      const host = hosts.pop() ?? '';
+      expect(await at(host, '/docs/search?q=token')).toContain('<mark>');
+      expect(await at(host, '/docs/guides/protect-an-api')).toContain(`http://${host}/oauth/token`);
+      return 200;
+    });
+    expect(ms).toBeLessThan(mostHeld);
   });
 });

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { randomUUID } from 'node:crypto';
 import type { ApiResourceRow } from '../../src/db/tables/api_resources.js';
 import type { ClientRow } from '../../src/db/tables/clients.js';
+import { verifyClient } from '../../src/domain/clients/registration.js';
+import { transaction } from '../../src/domain/context.js';
 import { unusedClientPass } from '../../src/jobs/unused-clients.js';
 import { authorizeGet, authorizeQuery, expectRedirectError } from '../support/authorize.js';
 import { type Browser, pkcePair } from '../support/browser.js';
@@ -356,6 +358,23 @@ describe('a client of a document', () => {
     expect(await rowOf(client)).toMatchObject({ verified, verified_by_host: false });
     await setEnvironment(service, { client_id_metadata_documents: 'off' });
     expect((await ask(after)).status === 400).toBe(!verified);
+  });
+
+  test('that becomes somebody else while an administrator vouches for who it was is not vouched for (attack 71.1964)', async () => {
+    const client = documents.publish(fresh());
+    await tokens(client);
+    const before = (await rowOf(client)) as ClientRow;
+    minutes(10);
+    documents.publish(client.id, { client_name: 'Your Bank' });
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%"clients"%'`;
+    const asking = await transaction(await service.context(), async (tx) => {
+      await verifyClient(tx, before);
+      const answer = ask(client);
+      await expect.poll(async () => (await service.deps.db.knex.raw(waiting)).rows.length, { timeout: 30_000 }).toBe(1);
+      return { answer };
+    });
+    expect(await (await asking.answer).text()).toContain('Not verified');
+    expect(await rowOf(client)).toMatchObject({ name: 'Your Bank', verified: false });
   });
 
   test('that somebody vouched for and that becomes somebody else is not let in once more where documents are off, and stays verified where its host is listed (attack 30.787)', async () => {

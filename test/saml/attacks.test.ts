@@ -6,6 +6,7 @@ import { table } from '../../src/db/scope.js';
 import { csrfOf, type Browser } from '../support/browser.js';
 import { addClient, addUser, type TestClient } from '../support/data.js';
 import { authorizeQuery } from '../support/authorize.js';
+import { costOf, mostHeld } from '../support/cost/event-loop.js';
 import {
   acsUrl,
   addSamlClient,
@@ -74,6 +75,15 @@ test('an address for the answer that is not registered to the letter is sent not
 test('a small request that inflates to megabytes is read to 64 KiB and no further (attack 47.1392)', async () => {
   await expectPage(await sendRequest(browser, requestXml(client, { content: ' '.repeat(5_000_000) })), '64 KiB');
   await expectPage(await postRequest(browser, requestXml(client, { content: ' '.repeat(70_000) })), '64 KiB');
+});
+
+test('a request of elements in each other holds up nobody else (attack 71.1960)', async () => {
+  const content = `${'<a xmlns:b="u">'.repeat(2_500)}${'</a>'.repeat(2_500)}`;
+  for (const send of [sendRequest, postRequest]) {
+    const { status, ms } = await costOf(async () => (await send(browser, requestXml(client, { content }))).status);
+    expect(status).toBe(400);
+    expect(ms).toBeLessThan(mostHeld);
+  }
 });
 
 test('a document type, an entity or a comment is not read (attack 47.1393)', async () => {

@@ -20,6 +20,7 @@ import {
   type Signing,
   type Told,
 } from '../support/saml-provider.js';
+import { costOf, mostHeld } from '../support/cost/event-loop.js';
 import { addSamlConnection, answer, beginAt, post, signedAssertion } from '../support/saml-sign-in.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
 import { codeOf } from '../support/sso.js';
@@ -174,6 +175,49 @@ describe('what isn’t plain XML', () => {
         ),
       ),
     ).toBe('saml_invalid');
+  });
+});
+
+describe('a response that takes long to read holds up nobody else', () => {
+  const filled = (of: (count: number) => string, most: number) => {
+    let count = 1;
+    while (of(count * 2).length < most) count *= 2;
+    return of(count);
+  };
+  const heavy: Readonly<Record<string, () => string>> = {
+    'elements in each other that declare namespaces': () =>
+      filled((count) => `${'<a xmlns:b="u">'.repeat(count)}${'</a>'.repeat(count)}`, 250_000),
+    'thousands of elements with attributes': () => filled((count) => '<a b="" c="" d="" e="" f="" g=""/>'.repeat(count), 250_000),
+    'an element of thousands of attributes': () =>
+      `<a ${filled((count) => Array.from({ length: count }, (_, at) => `a${at}=""`).join(' '), 250_000)}/>`,
+  };
+  test.each(Object.keys(heavy))('%s, signed by a stranger (attack 71.1960)', async (name) => {
+    const in_response = `<samlp:Extensions>${heavy[name]?.()}</samlp:Extensions>`;
+    const { ms } = await costOf(async () => {
+      const { request, told } = await beginAt(ctx, browser, connection);
+      const xml = signedAssertion(told, stranger).replace('<samlp:Status>', `${in_response}<samlp:Status>`);
+      const response = await answer(browser, connection, xml, request.relay_state);
+      expect(await codeOf(response)).toBe('saml_invalid');
+      return response.status;
+    });
+    expect(ms).toBeLessThan(mostHeld);
+  });
+
+  test('as much as is read signs in, beside what is signed and in it (attack 71.1960)', async () => {
+    const values = '<saml:AttributeValue xmlns:xs="u" xmlns:xsi="v" xsi:type="xs:string">group</saml:AttributeValue>'.repeat(700);
+    const in_assertion = `<saml:AttributeStatement><saml:Attribute Name="groups">${values}</saml:Attribute></saml:AttributeStatement>`;
+    const { ms } = await costOf(async () => {
+      const one = new Browser(service.url);
+      const { request, told } = await beginAt(ctx, one, connection);
+      const xml = signedAssertion({ ...told, in_assertion }, key).replace(
+        '<samlp:Status>',
+        `<samlp:Extensions>${'<a b=""/>'.repeat(700)}</samlp:Extensions><samlp:Status>`,
+      );
+      const response = await answer(one, connection, xml, request.relay_state);
+      expect(one.cookies.has('idp_session')).toBe(true);
+      return response.status;
+    });
+    expect(ms).toBeLessThan(mostHeld);
   });
 });
 

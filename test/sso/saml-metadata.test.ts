@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { findConnection } from '../../src/db/tables/connections.js';
 import { optionProblems } from '../../src/domain/connections/options.js';
 import { samlMetadataPass } from '../../src/jobs/saml-metadata.js';
+import { costOf, mostHeld } from '../support/cost/event-loop.js';
 import { Browser } from '../support/browser.js';
 import { manage, startManagedService } from '../support/management.js';
 import { samlKeys } from '../../src/domain/saml-certificates/saml-certificates.js';
@@ -66,6 +67,25 @@ const make = (options: Record<string, unknown>, attributes: Record<string, unkno
 const byHand = () => ({ idp_entity_id: entityId, idp_sso_url: 'https://provider.example/sso', idp_certificates: [certificate(0)] });
 
 describe('what is saved', () => {
+  test('metadata of comments without an end holds up nobody else (attack 71.1961)', async () => {
+    const { status, ms } = await costOf(async () => (await make({ idp_metadata_xml: '<!--'.repeat(60_000) })).status);
+    expect(status).toBe(422);
+    expect(ms).toBeLessThan(mostHeld);
+  });
+
+  test('metadata of hundreds of certificates hold up nobody else, when they are saved and at each sign-in (attack 71.1963)', async () => {
+    const more = `<ds:X509Certificate>${certificate(0).replaceAll(/-----[^-]+-----/g, '')}</ds:X509Certificate>`.repeat(200);
+    const idp_metadata_xml = metadataXml([certificate(0)]).replace('</ds:X509Data>', `${more}</ds:X509Data>`);
+    const saved = await costOf(async () => (await make({ idp_metadata_xml })).status);
+    expect(saved.status).toBe(201);
+    expect(saved.ms).toBeLessThan(mostHeld);
+    const { body: made } = await make({ idp_metadata_xml });
+    const id = (made as { data: { id: string } }).data.id;
+    const begun = await costOf(async () => (await new Browser(service.url).get(`/auth/sso/${id}`)).status);
+    expect(begun.status).toBe(303);
+    expect(begun.ms).toBeLessThan(mostHeld);
+  });
+
   test.each([
     ['nothing', () => ({}), 'required'],
     ['two ways at once', () => ({ ...byHand(), idp_metadata_url: 'https://provider.example/metadata' }), 'invalid_value'],

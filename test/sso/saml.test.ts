@@ -121,6 +121,30 @@ test.each([
   expect(isSignedIn(await answer(browser, at, response, request.relay_state))).toEqual(signedIn);
 });
 
+test.each(['xs', 'xs own'])('a signature takes the namespaces along that it lists: %s (specification 16.7.4)', async (list) => {
+  const prefixes = list.split(' ');
+  const { request, told } = await beginAt(ctx, browser, connection);
+  const typed =
+    '<saml:AttributeValue xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:own="urn:own" xsi:type="xs:string">Ada</saml:AttributeValue>';
+  const in_assertion = `<saml:AttributeStatement><saml:Attribute Name="typed">${typed}</saml:Attribute></saml:AttributeStatement>`;
+  const around = responseXml(told, assertionXml({ ...told, in_assertion })).replace(
+    '<samlp:Response ',
+    '<samlp:Response xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:own="urn:other" xmlns:unused="urn:unused" ',
+  );
+  const signed = sign(around, 'Assertion', key, { prefixes });
+  expect(signed).toContain(`PrefixList="${list}"`);
+  expect(isSignedIn(await answer(browser, connection, signed, request.relay_state))).toEqual(signedIn);
+  const again = await beginAt(ctx, browser, connection);
+  const moved = sign(
+    responseXml(again.told, assertionXml(again.told)).replace('<samlp:Response ', '<samlp:Response xmlns:xs="urn:one" '),
+    'Assertion',
+    key,
+    { prefixes },
+  );
+  const refused = await answer(browser, connection, moved.replace('xmlns:xs="urn:one"', 'xmlns:xs="urn:two"'), again.request.relay_state);
+  expect(await codeOf(refused)).toBe('saml_invalid');
+});
+
 test('a provider that changes its certificate is known by both; the removed one counts no more (attack 44.1382)', async () => {
   const next = await samlKeyPair();
   const rolled = await addSamlConnection(

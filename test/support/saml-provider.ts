@@ -124,6 +124,8 @@ export type Signing = {
   readonly c14n?: string;
   readonly withKeyInfo?: boolean;
   readonly encoding?: 'ieee-p1363' | 'der';
+  /** Of namespaces that count as if the element used them. */
+  readonly prefixes?: readonly string[];
 };
 
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#';
@@ -141,6 +143,7 @@ export function sign(xml: string, name: 'Assertion' | 'Response', { certificate,
     xpath: `//*[local-name(.)='${name}']`,
     transforms: [...(signing.transforms ?? ['http://www.w3.org/2000/09/xmldsig#enveloped-signature', exclusive])],
     digestAlgorithm: signing.digestAlgorithm ?? 'http://www.w3.org/2001/04/xmlenc#sha256',
+    ...(signing.prefixes && { inclusiveNamespacesPrefixList: [...signing.prefixes] }),
   });
   signer.computeSignature(xml, {
     prefix: 'ds',

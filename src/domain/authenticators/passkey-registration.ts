@@ -61,8 +61,21 @@ export type MakingVerdict =
   | { readonly outcome: 'expired' };
 
 const noAaguid = '00000000-0000-0000-0000-000000000000';
-/** With attestation `none` a browser hands on nothing but these (WebAuthn L3 5.1.3). */
+/**
+ * With attestation `none` a browser hands on nothing but these (WebAuthn L3 5.1.3). The library is shown no other: it asks where the certificates of an
+ * `android-key` say, whoever made them.
+ */
 const formats: readonly string[] = ['none', 'packed'];
+
+/** What the attestation is; null when it can't be read. */
+async function formatOf(attestation: string): Promise<string | null> {
+  const { decodeAttestationObject } = await import('@simplewebauthn/server/helpers');
+  try {
+    return decodeAttestationObject(new Uint8Array(Buffer.from(attestation, 'base64url'))).get('fmt');
+  } catch {
+    return null;
+  }
+}
 
 /**
  * Verifies a new credential (WebAuthn L3 7.1). The challenge is spent whatever comes of it.
@@ -80,6 +93,7 @@ export async function verifyNewPasskey(
   if (!parsed.success || challenge === null || origin === null) return refused('malformed');
   const spent = await spendChallenge(ctx, making, challenge);
   if (spent !== 'good') return spent === 'expired' ? { outcome: 'expired' } : refused('foreign_challenge');
+  if (!formats.includes((await formatOf(parsed.data.response.attestationObject)) ?? '')) return refused('attestation');
   const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
   const registering = making.purpose === 'register';
   const verified = await verifyRegistrationResponse({
@@ -93,9 +107,9 @@ export async function verifyNewPasskey(
   }).catch((error: unknown) => refused(error instanceof Error ? error.message : 'malformed'));
   if ('outcome' in verified) return verified;
   if (!verified.verified) return refused('attestation');
-  const { fmt, aaguid, credential: made, userVerified, credentialDeviceType, credentialBackedUp, rpID } = verified.registrationInfo;
+  const { aaguid, credential: made, userVerified, credentialDeviceType, credentialBackedUp, rpID } = verified.registrationInfo;
   // The library doesn't compare the id beside the attested one.
-  if (!formats.includes(fmt) || made.id !== parsed.data.id) return refused('attestation');
+  if (made.id !== parsed.data.id) return refused('attestation');
   const backup_eligible = credentialDeviceType === 'multiDevice';
   const isDiscoverable = parsed.data.clientExtensionResults.credProps?.rk;
   if (registering && isDiscoverable === false) return refused('not_discoverable');

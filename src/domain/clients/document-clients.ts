@@ -74,7 +74,7 @@ export const mirrorDocument = async (
   columns: Partial<ClientRow>,
 ): Promise<ClientRow | null> =>
   transaction(ctx, async (tx) => {
-    const before = await findClient(tx.scope, client.id);
+    const before = await findClient(tx.scope, client.id, { lock: true });
     if (!before || (before.document_read_at ?? 0) >= document.read_at) return before;
     const changes = { ...columns, ...verified(tx, before, columns), ...readingOf(document) };
     const after = await updateClient(tx.scope, client.id, { ...changes, updated_at: tx.clock.now() });

@@ -2,12 +2,13 @@ import { findSamlMetadata, saveSamlMetadata, takeSamlMetadataReading, type SamlM
 import { maxMetadataLength, readMetadata, type IdentityProvider } from '../saml/metadata.js';
 import { SamlRefusal } from '../saml/saml-refusal.js';
 import { remembered, type Context } from '../context.js';
+import { ofEach } from '../../lib/memo.js';
 import type { Connection } from './connections.js';
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-/** What the options themselves say of the provider; null when its metadata has to be asked for. @throws {SamlRefusal} */
-export function providerInOptions(options: Readonly<Record<string, unknown>>): IdentityProvider | null {
+/** What the options themselves say of the provider, read once for as long as they are remembered; null when its metadata has to be asked for. @throws {SamlRefusal} */
+export const providerInOptions = ofEach((options: Readonly<Record<string, unknown>>): IdentityProvider | null => {
   const xml = text(options['idp_metadata_xml']);
   if (xml !== null) return readMetadata(xml);
   const [entity_id, sso_url] = [text(options['idp_entity_id']), text(options['idp_sso_url'])];
@@ -15,7 +16,7 @@ export function providerInOptions(options: Readonly<Record<string, unknown>>): I
   return entity_id !== null && sso_url !== null && Array.isArray(certificates)
     ? { entity_id, sso_url, certificates: certificates as string[] }
     : null;
-}
+});
 
 async function download(ctx: Context, url: string): Promise<IdentityProvider> {
   const response = await ctx.net.fetch.fetch(url, {

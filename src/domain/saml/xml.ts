@@ -4,7 +4,7 @@ import { SamlRefusal } from './saml-refusal.js';
 const onDemand = createRequire(import.meta.url);
 
 /** What is read of the library's nodes, which are those of the DOM. */
-type DomNode = {
+export type DomNode = {
   readonly nodeType: number;
   readonly namespaceURI: string | null;
   readonly prefix: string | null;
@@ -12,6 +12,9 @@ type DomNode = {
   readonly data: string;
   readonly attributes: ArrayLike<DomAttribute>;
   readonly childNodes: ArrayLike<DomNode>;
+  readonly parentNode: DomNode | null;
+  cloneNode(deep: boolean): DomNode;
+  removeChild(child: DomNode): void;
   toString(): string;
 };
 type DomAttribute = {
@@ -37,8 +40,8 @@ export type XmlElement = {
   readonly children: readonly XmlElement[];
   /** The text in it itself, not that of the elements in it. */
   readonly text: string;
-  /** As XML that stands by itself. */
-  readonly serialize: () => string;
+  /** As the library has it: for what canonicalizes it, or writes it as XML that stands by itself. */
+  readonly node: DomNode;
 };
 
 export const xmlNamespaces = {
@@ -50,7 +53,9 @@ export const xmlNamespaces = {
 } as const;
 
 const [elementNode, textNode] = [1, 3];
-const [maxDepth, maxElements, maxAttributes] = [50, 5000, 50];
+const [maxDepth, maxElements] = [20, 1500];
+/** Of all elements, and of one. */
+const [maxAttributes, maxAttributesOfOne] = [4500, 30];
 
 /** Characters that XML 1.0 doesn't have (2.2), written as they are or as references. */
 // oxlint-disable-next-line no-control-regex -- these are what is looked for
@@ -64,11 +69,30 @@ function checkedText(text: string): string {
   return text;
 }
 
-function elementOf(node: DomNode, parent: XmlElement | null, depth: number, count: { left: number }): XmlElement {
-  if (depth > maxDepth || --count.left < 0) throw refuse('it is nested too deeply, or has too many elements');
+/** A tag behind its `<`. */
+const tagPattern = /^\/?(?:[^>"']|"[^"]*"|'[^']*')*>/;
+const valuePattern = /"[^"]*"|'[^']*'/g;
+
+/** Refuses by the text alone what takes a parser long: where there are no comments and no CDATA, each `<` begins a tag. */
+function requireParsable(text: string): void {
+  let [depth, count, attributes] = [0, 0, 0];
+  for (const part of text.split('<', 2 * maxElements + 2).slice(1)) {
+    const [tag] = tagPattern.exec(part) ?? [];
+    if (tag === undefined) throw refuse('it is not well-formed');
+    if (tag.startsWith('/')) depth -= 1;
+    else {
+      if (++count > maxElements || ++depth > maxDepth) throw refuse('it is nested too deeply, or has too many elements');
+      const own = tag.match(valuePattern)?.length ?? 0;
+      attributes += own;
+      if (own > maxAttributesOfOne || attributes > maxAttributes) throw refuse('it has too many attributes');
+      if (tag.endsWith('/>')) depth -= 1;
+    }
+  }
+}
+
+function elementOf(node: DomNode, parent: XmlElement | null): XmlElement {
   if ([node, ...Array.from(node.attributes)].some(({ prefix, namespaceURI }) => prefix && !namespaceURI))
     throw refuse('a prefix stands for no namespace');
-  if (node.attributes.length > maxAttributes) throw refuse('an element has too many attributes');
   const attributes = new Map<string, string>();
   const ids: string[] = [];
   for (const { namespaceURI, localName, name, value } of Array.from(node.attributes)) {
@@ -88,10 +112,10 @@ function elementOf(node: DomNode, parent: XmlElement | null, depth: number, coun
     get text() {
       return text;
     },
-    serialize: () => node.toString(),
+    node,
   };
   for (const child of Array.from(node.childNodes)) {
-    if (child.nodeType === elementNode) children.push(elementOf(child, element, depth + 1, count));
+    if (child.nodeType === elementNode) children.push(elementOf(child, element));
     else if (child.nodeType === textNode) text += checkedText(child.data);
     else throw refuse('it holds something else than elements, attributes and text');
   }
@@ -107,6 +131,7 @@ export function readXml(xml: string): XmlElement {
   const text = xml.replace(declaration, '');
   if (/<[!?]/.test(text)) throw refuse('it holds a document type, a comment, CDATA or a processing instruction');
   checkedText(text);
+  requireParsable(text);
   const { DOMParser } = onDemand('@xmldom/xmldom') as { DOMParser: Parser };
   let root: DomNode | null;
   try {
@@ -125,7 +150,7 @@ export function readXml(xml: string): XmlElement {
     root = null;
   }
   if (root === null) throw refuse('it is not well-formed');
-  return elementOf(root, null, 1, { left: maxElements });
+  return elementOf(root, null);
 }
 
 /** The element and all in it. */

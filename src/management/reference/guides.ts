@@ -45,8 +45,8 @@ export type Guides = {
 
 const placeholder = /(?:https:\/\/id\.example\.com|http:\/\/localhost:3000)(\/api)?(?![\w.:-])/g;
 
-/** A guide's Markdown with this installation's own addresses: the Management API's is the base URL's, all others the issuer's. */
-const localized = (markdown: string, { issuer, base_url }: Addresses): string =>
+/** A text of a guide with this installation's own addresses: the Management API's is the base URL's, all others the issuer's. */
+export const localized = (markdown: string, { issuer, base_url }: Addresses): string =>
   markdown.replaceAll(placeholder, (_all, api?: string) => (api === undefined ? issuer : `${base_url}${api}`));
 
 /** A line of a page that is a link to an example alone: the page shows that file. */
@@ -75,16 +75,22 @@ const withExamples = (markdown: string): string =>
 /** The Markdown of a page. @param file as a path from `docs` */
 const readPage = (file: string): string => withExamples(readFileSync(join(docsDir, file), 'utf8'));
 
-/** @param addresses left out: the examples stay as they stand in the files */
-export function readGuides(addresses: Addresses | null = null): Guides {
-  const read = (file: string): ReadGuide => {
-    const markdown = readPage(file);
-    const tokens = lexer(addresses ? localized(markdown, addresses) : markdown);
-    const heading = tokens.find((token) => token.type === 'heading');
-    const name = nameOf(file);
-    const blocks = tokens.filter((token) => token !== heading && token.type !== 'html' && token.type !== 'space');
-    return { guide: { name, file, title: (heading as { text?: string } | undefined)?.text ?? name }, blocks };
-  };
+/**
+ * @param file as a path from `docs`
+ * @param addresses null: the examples stay as they stand in the file
+ */
+export function readGuide(file: string, addresses: Addresses | null): ReadGuide {
+  const markdown = readPage(file);
+  const tokens = lexer(addresses ? localized(markdown, addresses) : markdown);
+  const heading = tokens.find((token) => token.type === 'heading');
+  const name = nameOf(file);
+  const blocks = tokens.filter((token) => token !== heading && token.type !== 'html' && token.type !== 'space');
+  return { guide: { name, file, title: (heading as { text?: string } | undefined)?.text ?? name }, blocks };
+}
+
+/** All of them, as they stand in the files. */
+export function readGuides(): Guides {
+  const read = (file: string) => readGuide(file, null);
   const inFolders = Object.entries(folders).map(([folder, title]) => ({ title, guides: filesIn(folder).map(read) }));
   const guides = inFolders.flatMap((folder) => folder.guides);
   const under = (title: string) =>

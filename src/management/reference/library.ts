@@ -3,11 +3,12 @@ import { catalogue, eventTypes } from '../../domain/events/catalogue.js';
 import type { Environment } from '../../domain/environment.js';
 import { createOpenApi, onceForEach } from '../openapi/document.js';
 import type { ResourceRegistry } from '../resource.js';
-import { anchorOf, readGuides, type Guides, type ReadGuide } from './guides.js';
+import { anchorOf, localized, readGuide, readGuides, type Guides, type ReadGuide } from './guides.js';
 import { referenceModel } from './model.js';
 import type { ReferencePage } from './page-models.js';
 import { search, type Entry, type Findings } from './search.js';
 import { named, own } from '../../lib/named.js';
+import { ofEach, once } from '../../lib/memo.js';
 
 type Reference = Pick<ReferencePage, 'base_url' | 'introduction' | 'sections'>;
 
@@ -111,15 +112,28 @@ function missingEvents(found: readonly Entry[]): Entry[] {
     }));
 }
 
-/** Answers the documentation as an environment shows it; read once for each. */
+/** Answers the documentation as an environment shows it. All guides are read once: for an environment there is little left to do, however many there are. */
 export function createLibrary(registry: ResourceRegistry): (environment: Environment) => Library {
   const openApi = createOpenApi(registry);
+  const shared = once(() => {
+    const guides = readGuides();
+    return { guides, sections: guides.all.flatMap(sectionsOf) };
+  });
   return onceForEach((environment: Environment): Library => {
-    const { issuer, base_url } = environment;
-    const guides = readGuides({ issuer, base_url });
+    const { guides, sections } = shared();
+    const local = ofEach(({ guide }: ReadGuide) => readGuide(guide.file, environment));
+    const find = (name: string) => {
+      const found = guides.find(name);
+      return found && local(found);
+    };
     const reference = referenceModel(openApi(environment));
-    const entries = [...guides.all.flatMap(sectionsOf), ...referenceEntries(reference)];
+    const texts = sections.map((entry) => ({
+      ...entry,
+      title: localized(entry.title, environment),
+      text: localized(entry.text, environment),
+    }));
+    const entries = [...texts, ...referenceEntries(reference)];
     const all = [...entries, ...missingEvents(entries)];
-    return { guides, reference, search: (query) => search(all, query) };
+    return { guides: { ...guides, find }, reference, search: (query) => search(all, query) };
   });
 }

@@ -8,7 +8,6 @@ import { childrenOf, type XmlElement } from '../../domain/saml/xml.js';
 export type SignedPart = 'assertion' | 'response' | 'both';
 
 export type Verification = {
-  readonly xml: string;
   readonly response: SamlResponse;
   readonly provider: IdentityProvider;
   readonly signed_part: SignedPart;
@@ -18,7 +17,7 @@ export type Verification = {
 /** What the key of one of our certificates opens. @throws {Error} */
 async function decrypt(element: XmlElement, keys: SamlKeys): Promise<string> {
   const { decrypt: open } = await import('xml-encryption');
-  const sealed = element.serialize();
+  const sealed = element.node.toString();
   for (const { privateKey } of keys.all) {
     const key = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
     // Which algorithms count says the gate: of those that the library warns of AES-CBC alone, which Entra ID and AD FS use.
@@ -39,20 +38,19 @@ function requireSignatures({ response, signed_part }: Verification): void {
 }
 
 /** Whichever parts are signed must be by a key of the connection; the assertion is read from what its signature covers, else from what the response's does. */
-async function verify({ xml, response, provider, keys }: Verification): Promise<XmlElement> {
+async function verify({ response, provider, keys }: Verification): Promise<XmlElement> {
   const certificates = certificatesOf(provider.certificates);
-  const covered = async (text: string, element: XmlElement): Promise<XmlElement> => {
-    const found = await signedBytes(text, element, certificates);
+  const covered = async (element: XmlElement): Promise<XmlElement> => {
+    const found = await signedBytes(element, certificates);
     if (!found) throw new SamlRefusal('signature', 'the signature is not one of the provider’s certificates');
     return found;
   };
-  const whole = response.isSigned ? await covered(xml, response.root) : null;
+  const whole = response.isSigned ? await covered(response.root) : null;
   const { assertion } = response;
   if (assertion?.isEncrypted) {
-    const opened = await decrypt(assertion.element, keys);
-    return covered(opened, readSignedAssertion(opened));
+    return covered(readSignedAssertion(await decrypt(assertion.element, keys)));
   }
-  if (assertion?.isSigned) return covered(xml, assertion.element);
+  if (assertion?.isSigned) return covered(assertion.element);
   const [found] = whole ? childrenOf(whole, 'assertion', 'Assertion') : [];
   if (!found) throw new SamlRefusal('signature_missing', 'the assertion is not signed');
   return found;

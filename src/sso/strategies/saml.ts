@@ -44,12 +44,11 @@ export const saml: Strategy = {
 
   async redeem(at, { code, nonce }) {
     const { ctx, connection, redirect_uri } = at;
-    const xml = decodeResponse(code);
-    const response = readResponse(xml);
+    const response = readResponse(decodeResponse(code));
     requireSuccess(response.root);
     const provider = await samlProvider(ctx, connection);
     const signed_part = (connection.options['signed_part'] ?? 'assertion') as SignedPart;
-    const assertion = await assertionOf(at, { xml, response, provider, signed_part, keys: await samlKeys(ctx) });
+    const assertion = await assertionOf(at, { response, provider, signed_part, keys: await samlKeys(ctx) });
     const statement = checkStatement(response, assertion, {
       issuer: provider.entity_id,
       audience: samlEntityId(ctx.environment, connection),
