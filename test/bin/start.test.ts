@@ -28,7 +28,7 @@ afterEach(async () => {
 async function prepare(): Promise<string> {
   const directory = directoryOfTest();
   for (const name of ['bin', 'dist', 'old']) await mkdir(join(directory, name));
-  for (const name of ['start.sh', 'thread-priority.cjs']) await copyFile(`bin/${name}`, join(directory, 'bin', name));
+  for (const name of ['start.sh', 'stack-sources.cjs', 'thread-priority.cjs']) await copyFile(`bin/${name}`, join(directory, 'bin', name));
   await writeFile(join(directory, 'dist/main.js'), program);
   return directory;
 }
@@ -66,7 +66,8 @@ test('Node takes the place of the shell, with the settings that keep memory smal
     priorities: expect.anything() as unknown,
     options: [
       ...settings,
-      '--enable-source-maps',
+      '--require',
+      expect.stringMatching(/^\/.*\/bin\/stack-sources\.cjs$/),
       '--require',
       expect.stringMatching(/^\/.*\/bin\/thread-priority\.cjs$/),
       '--stack-trace-limit=20',
@@ -91,7 +92,7 @@ exec '${process.execPath}' "$@"
   const { child, told, warnings } = await start(directory, join(directory, 'old'));
   expect(told).toMatchObject({
     pid: child.pid,
-    options: [settings[0], settings[2], '--enable-source-maps', '--require', expect.any(String)],
+    options: [settings[0], settings[2], '--require', expect.any(String), '--require', expect.any(String)],
   });
   await expect.poll(() => warnings).toEqual([expect.stringContaining(`${process.version} does not know --heap-growing-percent=50`)]);
 });
@@ -111,7 +112,7 @@ test('it is found by its own path: from another directory, with spaces in it, an
   const directory = join(await prepare(), 'a place');
   const elsewhere = join(directory, 'elsewhere');
   for (const name of ['bin', 'dist', 'elsewhere/bin']) await mkdir(join(directory, name), { recursive: true });
-  for (const name of ['bin/start.sh', 'bin/thread-priority.cjs', 'dist/main.js'])
+  for (const name of ['bin/start.sh', 'bin/stack-sources.cjs', 'bin/thread-priority.cjs', 'dist/main.js'])
     await copyFile(join(directory, '..', name), join(directory, name));
   const started = async (cwd: string, script: string, CDPATH?: string) => {
     const child = spawn('sh', [script], { cwd, env: { PATH: [ownNode, process.env['PATH']].join(delimiter), ...(CDPATH && { CDPATH }) } });
