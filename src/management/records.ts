@@ -15,7 +15,7 @@ export function couldBeId(resource: Resource, id: string): boolean {
 /** The record of the id that the environment may see, or null. `lock` holds it until the transaction ends. */
 export async function findRecord(ctx: Context, resource: Resource, id: string, lock = false): Promise<ResourceRow | null> {
   if (!couldBeId(resource, id)) return null;
-  if (resource.entries) return resource.entries.find((entry) => entry[resource.source.key] === id) ?? null;
+  if (resource.entries) return resource.entries().find((entry) => entry[resource.source.key] === id) ?? null;
   const [row] = await findRows(ctx.scope, resource.source, resource.source.key, [id], lock);
   return row ?? null;
 }
@@ -23,7 +23,7 @@ export async function findRecord(ctx: Context, resource: Resource, id: string, l
 /** The records of the ids, as far as they exist. */
 export async function findRecords(ctx: Context, resource: Resource, ids: readonly string[]): Promise<ResourceRow[]> {
   const possible = [...new Set(ids)].filter((id) => couldBeId(resource, id));
-  if (resource.entries) return resource.entries.filter((entry) => possible.includes(String(entry[resource.source.key])));
+  if (resource.entries) return resource.entries().filter((entry) => possible.includes(String(entry[resource.source.key])));
   return findRows(ctx.scope, resource.source, resource.source.key, possible);
 }
 
@@ -74,7 +74,7 @@ function listEntries(resource: Resource, { conditions, sort, size, after, before
   const descending = sort[0]?.descending ?? false;
   const id = (row: ResourceRow) => String(row[resource.source.key]);
   const beyond = (row: ResourceRow, mark: string, forward: boolean) => (forward === descending ? id(row) < mark : id(row) > mark);
-  const ordered = [...(resource.entries ?? [])]
+  const ordered = [...(resource.entries?.() ?? [])]
     .filter(isListed)
     .sort((one, other) => (id(one) < id(other) ? -1 : 1) * (descending ? -1 : 1))
     .filter((row) => (after ? beyond(row, after.id, true) : true) && (before ? beyond(row, before.id, false) : true));

@@ -197,7 +197,7 @@ export type Definition<R, C, U> = {
   /** Without `sort` its list is the events feed (`management/feed.ts`). */
   readonly isFeed?: true;
   /** Left out: the rows of `source`. Given: a list that the code itself holds. */
-  readonly entries?: readonly ResourceRow[];
+  readonly entries?: () => readonly ResourceRow[];
   /** Which of `entries` a list has only under a filter. */
   isHidden?(row: ResourceRow): boolean;
   /** The attributes of an answer, in their order; a declaration leaves out those that are shown as they are set. Columns of the same name fill them unless `computed` has the name. */

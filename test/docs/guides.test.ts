@@ -1,7 +1,7 @@
 // docs/guides: the clients and API resources that they describe can be created as they stand there, and every trial has its page.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { readGuideFiles } from '../../src/management/reference/guides.js';
+import { readGuideFiles } from '../../src/management/reference/guide-files.js';
 import { trials } from '../clients/trials.js';
 import { manage } from '../support/management.js';
 import { shared, sharedManagedService } from '../support/shared-service.js';

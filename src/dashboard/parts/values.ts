@@ -1,5 +1,6 @@
 import { dateTimeWords } from '../../lib/date-words.js';
 import { languages, type Language } from '../../lib/languages/languages.js';
+import { once } from '../../lib/memo.js';
 import { named } from '../../lib/named.js';
 import type { ResourceObject } from '../../management/documents.js';
 import type { Value } from './page-parts.js';
@@ -76,13 +77,13 @@ const units = [
   ['hour', 3600],
   ['minute', 60],
 ] as const;
-const relative = new Intl.RelativeTimeFormat('en-GB', { numeric: 'auto' });
+const relative = once(() => new Intl.RelativeTimeFormat('en-GB', { numeric: 'auto' }));
 
 /** `3 minutes ago`, `in 2 hours`. */
 function relativeWords(at: Date, now: Date): string {
   const seconds = Math.round((at.getTime() - now.getTime()) / 1000);
   for (const [unit, size] of units) {
-    if (Math.abs(seconds) >= size) return relative.format(Math.trunc(seconds / size), unit);
+    if (Math.abs(seconds) >= size) return relative().format(Math.trunc(seconds / size), unit);
   }
   return seconds > 5 ? `in ${seconds} seconds` : 'just now';
 }

@@ -4,6 +4,7 @@ import { askForForm } from '../../http/confirmation/ask-to-confirm.js';
 import { browserSession } from '../../http/auth/browser-session.js';
 import { csrf } from '../../http/auth/csrf.js';
 import { formOrJson } from '../../http/request/form.js';
+import { laterRouter } from '../../http/later-router.js';
 import { route } from '../../http/routes.js';
 import type { Web } from '../../http/web.js';
 import { selfRegisteredClientsPage, decideSelfRegisteredClient, letClientsConnect } from '../pages/clients/self-registered-clients.js';
@@ -43,6 +44,7 @@ import type { Render } from '../parts/render.js';
 import { exportList, exportRelated } from '../parts/lists/export.js';
 import { listPage } from '../parts/lists/list.js';
 import { actOnSelected, listAgain } from '../parts/lists/selected.js';
+import type { Presentation } from '../parts/records/presentation.js';
 import { recordPage, tabPage } from '../parts/records/record.js';
 import { saveSettings, settingsPage } from '../pages/settings/settings.js';
 import { searchPage } from './search.js';
@@ -53,45 +55,49 @@ import { terms } from '../parts/words.js';
 
 const pass = (_req: Request, _res: Response, next: NextFunction) => next();
 
-function resourceRoutes(router: Router, render: Render, write: readonly RequestHandler[]): void {
-  const firstSteps: Readonly<Record<string, (req: Request, res: Response, next: NextFunction) => void>> = named({
-    clients: clientChooser(render),
-    connections: connectionChooser(render),
-    mail_templates: mailChooser(render),
-    page_texts: pageTextChooser(render),
-    trusted_issuers: issuerChooser(render),
-    federated_credentials: credentialChooser(render),
+/** What a creation begins with, of the collections where it begins with a choice. */
+const choosers: Readonly<Record<string, (render: Render) => (req: Request, res: Response, next: NextFunction) => void>> = named({
+  clients: clientChooser,
+  connections: connectionChooser,
+  mail_templates: mailChooser,
+  page_texts: pageTextChooser,
+  trusted_issuers: issuerChooser,
+  federated_credentials: credentialChooser,
+});
+
+/** The pages of one collection. */
+export function collectionRouter(presentation: Presentation, render: Render, write: readonly RequestHandler[]): Router {
+  const router = Router({ caseSensitive: true });
+  const { path } = presentation;
+  const at = `/dashboard/${path}`;
+  const firstStep = choosers[path]?.(render) ?? pass;
+  const tab = tabPage(render, presentation);
+  const ask = actionPage(render, presentation);
+  const isTab = (req: Request) => presentation.tabs?.some((one) => one.name === req.params['tab']) ?? false;
+  route(router, at, { get: [...reading, listPage(render, presentation)], post: [...write, create(render, presentation)] });
+  if (presentation.downloads) route(router, `${at}/export`, { get: [...reading, exportList(presentation)] });
+  if (presentation.selected)
+    route(router, `${at}/selected`, {
+      get: [...reading, listAgain(presentation)],
+      post: [...write, actOnSelected(render, presentation)],
+    });
+  route(router, `${at}/new`, { get: [...reading, firstStep, newPage(render, presentation)] });
+  route(router, `${at}/:id`, { get: [...reading, recordPage(render, presentation)], post: [...write, postEdit(render, presentation)] });
+  route(router, `${at}/:id/edit`, { get: [...reading, editPage(render, presentation)] });
+  if (presentation.subjects)
+    route(router, `${at}/:id/edit/:subject`, {
+      get: [...reading, editPage(render, presentation)],
+      post: [...write, postEdit(render, presentation)],
+    });
+  route(router, `${at}/:id/delete`, {
+    get: [...reading, deletePage(render, presentation)],
+    post: [...write, destroy(render, presentation)],
   });
-  for (const presentation of presentations) {
-    const { path } = presentation;
-    const at = `/dashboard/${path}`;
-    const tab = tabPage(render, presentation);
-    const ask = actionPage(render, presentation);
-    const isTab = (req: Request) => presentation.tabs?.some((one) => one.name === req.params['tab']) ?? false;
-    route(router, at, { get: [...reading, listPage(render, presentation)], post: [...write, create(render, presentation)] });
-    if (presentation.downloads) route(router, `${at}/export`, { get: [...reading, exportList(presentation)] });
-    if (presentation.selected)
-      route(router, `${at}/selected`, {
-        get: [...reading, listAgain(presentation)],
-        post: [...write, actOnSelected(render, presentation)],
-      });
-    route(router, `${at}/new`, { get: [...reading, firstSteps[path] ?? pass, newPage(render, presentation)] });
-    route(router, `${at}/:id`, { get: [...reading, recordPage(render, presentation)], post: [...write, postEdit(render, presentation)] });
-    route(router, `${at}/:id/edit`, { get: [...reading, editPage(render, presentation)] });
-    if (presentation.subjects)
-      route(router, `${at}/:id/edit/:subject`, {
-        get: [...reading, editPage(render, presentation)],
-        post: [...write, postEdit(render, presentation)],
-      });
-    route(router, `${at}/:id/delete`, {
-      get: [...reading, deletePage(render, presentation)],
-      post: [...write, destroy(render, presentation)],
-    });
-    route(router, `${at}/:id/:tab`, {
-      get: [...reading, (req, res) => (isTab(req) ? tab(req, res) : ask(req, res))],
-      post: [...write, act(render, presentation)],
-    });
-  }
+  route(router, `${at}/:id/:tab`, {
+    get: [...reading, (req, res) => (isTab(req) ? tab(req, res) : ask(req, res))],
+    post: [...write, act(render, presentation)],
+  });
+  return router;
 }
 
 /** Pages that stand by themselves and are only looked at. */
@@ -168,7 +174,9 @@ export function dashboardRouter(web: Web): Router {
   route(router, '/dashboard/page_texts/:id/rendered', { get: [...reading, previewPageText(web)] });
   route(router, '/dashboard/webhook_deliveries/:id/payload', { get: [...reading, downloadPayload] });
   route(router, '/dashboard/events/stream', { get: [...reading, followEvents] });
-  resourceRoutes(router, render, write);
+  // Some four hundred routes: each collection's are made by the first request for one of them.
+  for (const one of presentations)
+    router.use(laterRouter(() => Promise.resolve(collectionRouter(one, render, write)), `/dashboard/${one.path}`));
   router.use('/dashboard', ...reading, (_req, _res, next) => next(new PageError(404, 'not_found', terms.nothing_here)));
   router.use('/dashboard', askForForm(web), refusals(render));
   return router;

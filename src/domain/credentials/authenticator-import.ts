@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as Helpers from '@simplewebauthn/server/helpers';
-import { Secret } from 'otpauth';
+import type * as OneTimePasswords from 'otpauth';
 import { countAuthenticators, insertAuthenticator, type AuthenticatorRow, type totpAlgorithms } from '../../db/tables/authenticators.js';
 import { lockUser, updateUser } from '../../db/tables/users.js';
 import { uuidv7 } from '../../lib/random.js';
@@ -48,6 +48,7 @@ const refused = (attribute: string, detail: string): Problem => ({ status: 422, 
 const base32Of = (secret: string) => secret.replaceAll(/[\s=]/g, '').toUpperCase();
 
 function secretProblems(secret: string): Problem[] {
+  const { Secret } = onDemand('otpauth') as typeof OneTimePasswords;
   const text = base32Of(secret);
   const bytes = /^[A-Z2-7]+$/.test(text) ? Secret.fromBase32(text).bytes.length : 0;
   if (bytes >= minSecretBytes && bytes <= maxSecretBytes) return [];

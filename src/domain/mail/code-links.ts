@@ -1,6 +1,5 @@
-import { Tokenizer, TokenizerMode } from 'parse5';
 import type { VariableKind, Variables } from './variables.js';
-import { markupForOffice } from './html-problems.js';
+import { markupForOffice, parser } from './html-problems.js';
 import { fillingOf, tagsOf } from './mustache.js';
 
 /** Stands for a code, or for an address that brings one along, where a template is looked at. */
@@ -93,6 +92,7 @@ const inline = new Set('a abbr b bdi bdo cite code del em font i ins kbd mark q 
  * @param forOffice as Outlook has them, which reads conditional comments
  */
 export function wordsOfHtml(html: string, forOffice: boolean): string {
+  const { Tokenizer, TokenizerMode } = parser();
   const words: string[] = [];
   let styles = false;
   // Nobody reads styles, and what stands before and behind them is no word with them.

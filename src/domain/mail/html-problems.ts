@@ -1,4 +1,6 @@
-import { Tokenizer, TokenizerMode, type Token } from 'parse5';
+import { createRequire } from 'node:module';
+import type * as Parse5 from 'parse5';
+import type { Token } from 'parse5';
 import { named, own } from '../../lib/named.js';
 import type { Problem } from '../refusal.js';
 import { findDeclarationProblem, findStyleProblem } from './style-problems.js';
@@ -88,10 +90,13 @@ function attributeProblem(attribute: Token.Attribute, tag: Token.TagToken, sourc
 }
 
 /** The states that the parser puts the tokenizer in, for the elements of ours whose content is text (HTML Living Standard 13.2.6.2). */
-const textStates: ReadonlyMap<string, (typeof TokenizerMode)[keyof typeof TokenizerMode]> = new Map([
-  ['title', TokenizerMode.RCDATA],
-  ['style', TokenizerMode.RAWTEXT],
+const textStates: ReadonlyMap<string, 'RCDATA' | 'RAWTEXT'> = new Map([
+  ['title', 'RCDATA'],
+  ['style', 'RAWTEXT'],
 ]);
+
+/** The parser of HTML, loaded when a template is looked at. */
+export const parser = () => createRequire(import.meta.url)('parse5') as typeof Parse5;
 
 /** What stands inside of title and style, of which nothing may be left out: what follows would be read as something else. */
 function contentProblem(tagName: string, content: string): string | null {
@@ -125,6 +130,7 @@ function commentProblem(data: string, variables: Variables, forOffice: boolean):
  * @param forOffice whether it stands in a conditional comment
  */
 export function findHtmlProblem(template: string, variables: Variables, forOffice = false): Found | null {
+  const { Tokenizer, TokenizerMode } = parser();
   const source = template.replaceAll('\r\n', '\n');
   let found: Found | null = null;
   let open: { readonly tagName: string; readonly from: number; readonly line: number } | null = null;
@@ -139,7 +145,7 @@ export function findHtmlProblem(template: string, variables: Variables, forOffic
     for (const attribute of token.attrs) refuse(location?.startLine, attributeProblem(attribute, token, source, variables));
     const state = textStates.get(tagName);
     if (state === undefined) return;
-    tokenizer.state = state;
+    tokenizer.state = TokenizerMode[state];
     open = { tagName, from: location?.endOffset ?? 0, line: location?.startLine ?? 1 };
   };
   const endTag = ({ tagName, location }: Token.TagToken) => {

@@ -17,6 +17,7 @@ import { provider_grants } from '../resources/provider_grants.js';
 import { roles } from '../resources/roles.js';
 import { trusted_issuers } from '../resources/trusted_issuers.js';
 import { webhooks } from '../resources/webhooks.js';
+import { ofEach } from '../../lib/memo.js';
 import { permissionFor, type Resource } from '../resource.js';
 
 /** A type of record that a configuration document describes. Its attributes are those of the Management API that can be set. */
@@ -144,10 +145,8 @@ const settableOf = ({ resource, without, needed, secrets }: Kind): readonly Sett
     });
 };
 
-const settables = new Map(kindNames.map((name) => [name, settableOf(documentKinds[name])]));
-
 /** What a document can say of a record of the kind, without secrets and names of other records. */
-export const settableAttributesOf = ({ type }: Kind): readonly SettableAttribute[] => settables.get(type) ?? [];
+export const settableAttributesOf = ofEach(settableOf);
 
 /** The permissions to see what documents of these kinds say, and name. */
 export const permissionsToReadKinds = (some: Iterable<Kind>): string[] => [

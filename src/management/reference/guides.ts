@@ -1,11 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { extname, join, posix } from 'node:path';
+import { posix } from 'node:path';
 import { lexer, type Token } from 'marked';
 import { named } from '../../lib/named.js';
-import { packageRoot } from '../../lib/package-root.js';
+import { filesIn, readPage } from './guide-files.js';
 import type { Guide } from './page-models.js';
-
-const docsDir = join(packageRoot, 'docs');
 
 /** Addresses of an environment, which replace the example addresses of the files. */
 export type Addresses = { readonly issuer: string; readonly base_url: string };
@@ -21,13 +18,6 @@ const folders: Readonly<Record<string, string>> = named({
   reference: 'Reference',
   explanation: 'Explanation',
 });
-
-/** The Markdown files of a folder, as paths from `docs`. */
-function filesIn(folder: string): string[] {
-  const directory = join(docsDir, folder);
-  const names = existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith('.md')) : [];
-  return names.sort().map((name) => posix.join(folder, name));
-}
 
 /** What a page is called in its address: its file's name, behind `guides/` in that folder; the README.md of `guides` is called as the folder. */
 const nameOf = (file: string): string => {
@@ -48,32 +38,6 @@ const placeholder = /(?:https:\/\/id\.example\.com|http:\/\/localhost:3000)(\/ap
 /** A text of a guide with this installation's own addresses: the Management API's is the base URL's, all others the issuer's. */
 export const localized = (markdown: string, { issuer, base_url }: Addresses): string =>
   markdown.replaceAll(placeholder, (_all, api?: string) => (api === undefined ? issuer : `${base_url}${api}`));
-
-/** A line of a page that is a link to an example alone: the page shows that file. */
-const exampleLink = /^\[(`[^`\n]+`)\]\((?:\.\.\/)+(examples\/[^\s()]+)\)$/gm;
-
-/** How the language of a file is called in Markdown, where its ending isn't its name. */
-const languages: Readonly<Record<string, string>> = named({
-  '.conf': 'apache',
-  '.mod': 'text',
-  '.py': 'python',
-  '.rb': 'ruby',
-  '.rs': 'rust',
-  '.shtml': 'text',
-  '.txt': 'text',
-});
-
-/** The Markdown with the examples that it shows below their names. An installation without `examples` has the links. */
-const withExamples = (markdown: string): string =>
-  markdown.replaceAll(exampleLink, (link: string, name: string, path: string) => {
-    const file = join(docsDir, '..', path);
-    if (!existsSync(file)) return link;
-    const language = languages[extname(path)] ?? extname(path).slice(1);
-    return `${name}\n\n<!-- file: ${path} -->\n\n\`\`\`${language}\n${readFileSync(file, 'utf8')}\`\`\``;
-  });
-
-/** The Markdown of a page. @param file as a path from `docs` */
-const readPage = (file: string): string => withExamples(readFileSync(join(docsDir, file), 'utf8'));
 
 /**
  * @param file as a path from `docs`
@@ -104,12 +68,6 @@ export function readGuides(): Guides {
     all: guides,
     find: (name) => guides.find(({ guide }) => guide.name === name) ?? null,
   };
-}
-
-/** The Markdown of the guides of a folder, by name, with the examples that they show; without the folder's README.md. */
-export function readGuideFiles(folder: string): Readonly<Record<string, string>> {
-  const files = filesIn(folder).filter((file) => posix.basename(file) !== 'README.md');
-  return Object.fromEntries(files.map((file) => [posix.basename(file, '.md'), readPage(file)]));
 }
 
 /** The id of a heading, as the links of the files expect it. */

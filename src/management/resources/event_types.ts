@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { eventGroups, isNamedEvent } from '../../domain/events/catalogue.js';
 import { noReach } from '../../domain/reach/reach.js';
 import { eventTypeDocuments } from '../../domain/events/documents.js';
+import { once } from '../../lib/memo.js';
 import { equalTo } from '../fields.js';
 import { resource } from '../declaration.js';
-
-const entries = eventTypeDocuments().map((one) => ({ ...one, name: one.id }));
 
 export const event_types = resource({
   type: 'event_type',
@@ -13,7 +12,7 @@ export const event_types = resource({
   description:
     'What webhooks can subscribe to, with the JSON Schema of each payload’s data. A list has what `*` stands for and `token.issued`; under `filter[group]` also what a webhook gets by name only.',
   source: { keyType: 'text' },
-  entries,
+  entries: once(() => eventTypeDocuments().map((one) => ({ ...one, name: one.id }))),
   attributes: z.object({
     name: z.string(),
     description: z.string(),

@@ -4,7 +4,9 @@ import type { Router } from 'express';
 import { accountRouter } from '../../../src/account/router.js';
 import { createApp } from '../../../src/app.js';
 import { presentations } from '../../../src/dashboard/pages/index.js';
-import { dashboardRouter } from '../../../src/dashboard/shell/router.js';
+import { createRender } from '../../../src/dashboard/shell/frame.js';
+import { writing } from '../../../src/dashboard/shell/gate.js';
+import { collectionRouter, dashboardRouter } from '../../../src/dashboard/shell/router.js';
 import type { Methods } from '../../../src/http/routes.js';
 import { registry } from '../../../src/management/resources/index.js';
 import { approvalsRouter } from '../../../src/oauth/approvals/router.js';
@@ -39,7 +41,7 @@ export async function doorsOf(service: TestService, wanted: readonly Door['metho
   addOauthRoutes(list, web);
   addMetadataRoutes(list);
   type Layer = { route?: { path: string; stack: { method?: string }[] } };
-  const routers: Router[] = [registrationRouter(web), resourceMetadataRouter(), accountRouter(web), approvalsRouter(web), ssoRouter(web), setupRouter(web), samlRouter(web), dashboardRouter(web), mailboxRouter(web)]; // prettier-ignore
+  const routers: Router[] = [registrationRouter(web), resourceMetadataRouter(), accountRouter(web), approvalsRouter(web), ssoRouter(web), setupRouter(web), samlRouter(web), dashboardRouter(web), ...presentations.map((one) => collectionRouter(one, createRender(web), writing(web))), mailboxRouter(web)]; // prettier-ignore
   for (const { route } of routers.flatMap(({ stack }) => stack as Layer[]))
     if (route) note(route.path, [...new Set(route.stack.flatMap(({ method }) => method ?? []))]);
   return doors;

@@ -5,6 +5,7 @@ import { mailNames, mailSpec, variablesOf, type MailName } from '../../../domain
 import { templateLimits } from '../../../domain/mail/template-problems.js';
 import type { VariableKind } from '../../../domain/mail/variables.js';
 import { languageTags, type Language } from '../../../lib/languages/languages.js';
+import { once } from '../../../lib/memo.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { languageChoices } from '../../parts/forms/choices.js';
 import type { Choice, Part, Value } from '../../parts/page-parts.js';
@@ -15,10 +16,10 @@ import { code, quiet, stack, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
 const titleOf = (name: unknown): string => mailSpec(name as MailName).title;
-const languageNames = new Intl.DisplayNames('en', { type: 'language' });
+const languageNames = once(() => new Intl.DisplayNames('en', { type: 'language' }));
 
 const language = (locale: unknown): Value =>
-  typeof locale === 'string' ? stack(text(languageNames.of(locale) ?? locale), quiet(locale)) : quiet('All other languages');
+  typeof locale === 'string' ? stack(text(languageNames().of(locale) ?? locale), quiet(locale)) : quiet('All other languages');
 
 const uses: Readonly<Record<VariableKind, string>> = {
   text: '',
@@ -75,7 +76,7 @@ const languageChoice = (req: Request): Part => ({
       label: terms.built_in_text,
       value: chosenLanguage(req),
       kind: 'select',
-      choices: languageTags.map((tag) => ({ value: tag, label: languageNames.of(tag) ?? tag })),
+      choices: languageTags.map((tag) => ({ value: tag, label: languageNames().of(tag) ?? tag })),
     },
   ],
   hidden: { name: chosen(req) },
@@ -159,7 +160,9 @@ export const mailTemplatesPresentation: Presentation = {
     { kind: 'code', id: 'text', title: terms.text, text: null, code: words(a['text']) },
     ...(a['html'] === null ? [] : [{ kind: 'code' as const, id: 'html', title: 'HTML', text: null, code: words(a['html']) }]),
   ],
-  fields: fieldsFor('register_code', 'en'),
+  get fields() {
+    return fieldsFor('register_code', 'en');
+  },
   createFields: (req) => fieldsFor(chosen(req), chosenLanguage(req)),
   draft: (req, record) => {
     const [name, locale] = record

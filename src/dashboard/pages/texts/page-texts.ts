@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import { isLanguage, languageTags, type Language } from '../../../lib/languages/languages.js';
 import { catalogueOf, type MessageKey } from '../../../lib/languages/messages.js';
 import { isPageTextKey, maxOwnText, placeholdersOf, type Placeholder } from '../../../lib/languages/own-texts.js';
+import { once } from '../../../lib/memo.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { languageChoices } from '../../parts/forms/choices.js';
 import type { Part, Value } from '../../parts/page-parts.js';
@@ -12,8 +13,8 @@ import { recordPath, type FieldSpec, type Presentation } from '../../parts/recor
 import { code, quiet, spoken, stack, text, time, words } from '../../parts/values.js';
 import { terms } from '../../parts/words.js';
 
-const languageNames = new Intl.DisplayNames('en', { type: 'language' });
-const nameOf = (tag: Language) => languageNames.of(tag) ?? tag;
+const languageNames = once(() => new Intl.DisplayNames('en', { type: 'language' }));
+const nameOf = (tag: Language) => languageNames().of(tag) ?? tag;
 const language = (tag: unknown): Value => stack(text(nameOf(tag as Language)), quiet(words(tag)));
 
 const keyOf = ({ attributes: { key } }: ResourceObject) => key as MessageKey;

@@ -1,4 +1,4 @@
-import { readGuideFiles } from '../../../../management/reference/guides.js';
+import { readGuideFiles } from '../../../../management/reference/guide-files.js';
 import { terms } from '../../../parts/words.js';
 import { once } from '../../../../lib/memo.js';
 
