@@ -29,7 +29,7 @@ async function register(attributes: Document = {}) {
   const { publicJwk, ...key } = await newKey();
   const grant_types = ['authorization_code', 'refresh_token', 'client_credentials'];
   const given = { name: 'Bank', profile: 'fapi2', redirect_uris: [redirect_uri], grant_types, jwks: { keys: [publicJwk] } };
-  return { id: (await api.create('clients', 'client', { ...given, ...attributes }))['id'] as string, key };
+  return { id: (await api.create('clients', { ...given, ...attributes }))['id'] as string, key };
 }
 
 const user = shared(async () => addUser(await service.context()));
@@ -39,9 +39,9 @@ beforeAll(async () => {
   agent = new UserAgent({ origin: service.url, rpOrigin: 'https://bank.example', email: user.email, fetch });
   await register();
   const accounts = { identifier, name: 'Accounts', signing_alg: 'ES256', user_access: 'open' };
-  resource = (await api.create('api_resources', 'api_resource', accounts))['id'] as string;
+  resource = (await api.create('api_resources', accounts))['id'] as string;
   const relationships = { api_resource: link('api_resource', resource) };
-  for (const name of ['accounts:read', 'accounts:write']) await api.create('permissions', 'permission', { name }, relationships);
+  for (const name of ['accounts:read', 'accounts:write']) await api.create('permissions', { name }, relationships);
 });
 
 const demandNonces = (dpop_nonce: 'optional' | 'required') => setEnvironment(service, { dpop_nonce });
@@ -135,7 +135,7 @@ describe.each(['optional', 'required'] as const)('with nonces %s', (rule) => {
     expect(validated).toMatchObject({ sub: user.id, client_id: id });
 
     const relationships = { client: link('client', id), api_resource: link('api_resource', resource) };
-    await api.create('client_grants', 'client_grant', { scopes: ['accounts:write'] }, relationships);
+    await api.create('client_grants', { scopes: ['accounts:write'] }, relationships);
     const bound = await withNonce(async () => {
       const response = await oauth.clientCredentialsGrantRequest(as, client, proves, { resource: identifier }, options);
       return oauth.processClientCredentialsResponse(as, client, response);

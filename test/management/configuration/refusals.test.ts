@@ -232,7 +232,7 @@ test('two of one name are refused: in the document, and two webhooks of one name
     `ambiguous_name ${at}/webhooks/1/name`,
   ]);
   for (const url of ['https://a.example/', 'https://b.example/'])
-    await api.create('webhooks', 'webhook', { name: 'same', url, events: ['role.created'] });
+    await api.create('webhooks', { name: 'same', url, events: ['role.created'] });
   const ambiguous = { version: 1, webhooks: [{ name: 'same', url: 'https://c.example/' }] };
   expect(await refusedFor(ambiguous)).toEqual([`ambiguous_name ${at}/webhooks/0/name`]);
 });
