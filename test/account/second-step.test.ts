@@ -302,7 +302,7 @@ describe('the half sign-in', () => {
     expect((await verify(stopped, { method: 'totp', code: totpCode(blocked.secret, now()) })).status).toBe(410);
   });
 
-  test('a password reset removes no factor and signs nobody in: the second step follows (attack 25.534)', async () => {
+  test('a password reset removes no factor and signs nobody in: the second step follows (attack 25.518)', async () => {
     const ctx = await service.context();
     const { user, secret } = await addTwoStepUser(service);
     const browser = new Browser(service.url);

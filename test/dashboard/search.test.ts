@@ -92,7 +92,7 @@ test('a collection that the viewer may not read is neither listed nor hinted at,
   expect((await search('acme', (await signedInWith(service)))).status).toBe(403);
 }); // prettier-ignore
 
-test('names and ids of another environment find nothing (attack 33.1134)', async () => {
+test('names and ids of another environment find nothing (attack 33.1132)', async () => {
   const { api: other } = await secondEnvironment(api, 'elsewhere');
   const user = await other.create('users', { email: 'foreign@other.example', first_name: 'Foreign' });
   const client = await other.create('clients', { name: 'Foreign shop', application_type: 'machine' });

@@ -273,7 +273,7 @@ async function walkAddress(door: Door, address: string): Promise<void> {
   if ([...statuses].every((status) => [401, 403, 404, 429].includes(status))) met.closed.add(`${door.method} ${path}`);
 }
 
-test('no form, JSON step or OAuth request holds the event loop, whatever its shape (attack 18.1040)', async () => {
+test('no form, JSON step or OAuth request holds the event loop, whatever its shape (attack 18.975)', async () => {
   // What deletes comes last, the credentials before the client that they belong to: the others need what it deletes.
   // A session is ended first: what is done to its person ends it too.
   const rank = ({ path }: Door) =>

@@ -300,7 +300,7 @@ describe('handing out', () => {
     expect((await (await only('environments:write', 'credentials:write')).patch(`/environments/${id}`, open)).status).toBe(200);
   });
 
-  test('a repeated Idempotency-Key is judged by what its first time took elsewhere, too (attack 22.969)', async () => {
+  test('a repeated Idempotency-Key is judged by what its first time took elsewhere, too (attack 22.243)', async () => {
     const once = { headers: { 'idempotency-key': 'rotate once' } };
     const rotate = (caller: Api) => caller.request('PATCH', `/clients/${charging['id']}/rotate_secret`, once);
     expect((await rotate(await only('clients:write', 'credentials:write'))).status).toBe(200);

@@ -39,7 +39,7 @@ test('roles:write takes no name from a role that gives more, to give it to a def
   expect((await change(await only('roles:write', 'credentials:write'), 'roles', role, { name: 'Till' })).status).toBe(200);
 });
 
-test('roles:write makes no role of a name that there is in another spelling, for applications that read it in any case (attack 22.1092)', async () => {
+test('roles:write makes no role of a name that there is in another spelling, for applications that read it in any case (attack 22.1046)', async () => {
   const caller = await only('roles:write');
   const make = (name: string) => caller.attempt('roles', { name, is_default: true });
   for (const name of ['till', 'TILL', 'tILL']) expect([name, (await make(name)).status]).toEqual([name, 409]);

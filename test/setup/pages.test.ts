@@ -159,7 +159,7 @@ test('a link that is past its time is worth nothing, opened or not (attack 49.14
   }
 });
 
-test('another site does nothing in the name of a browser that has a link (attack 49.1414)', async () => {
+test('another site does nothing in the name of a browser that has a link (attack 43.1337)', async () => {
   const link = await addSetupLink(api);
   expect((await new Browser(service.url).post(link.path, {})).status).toBe(403);
   const browser = await openedBy(service.url, link);
