@@ -4,6 +4,7 @@ import { decodeProtectedHeader, exportJWK } from 'jose';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { s256 } from '../support/authorize.js';
 import { UserAgent } from '../support/conformance/user-agent.js';
 import { addUser } from '../support/data.js';
 import { setEnvironment } from '../support/factors.js';
@@ -67,8 +68,7 @@ describe.each(['optional', 'required'] as const)('with nonces %s', (rule) => {
       scope: 'openid email offline_access',
       state: expectedState,
       nonce: expectedNonce,
-      code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
-      code_challenge_method: 'S256',
+      ...s256(await openid.calculatePKCECodeChallenge(pkceCodeVerifier)),
     };
     const address = await openid.buildAuthorizationUrlWithPAR(config, asked, { DPoP });
     const checks = { pkceCodeVerifier, expectedState, expectedNonce, idTokenExpected: true };
@@ -103,8 +103,7 @@ describe.each(['optional', 'required'] as const)('with nonces %s', (rule) => {
       response_type: 'code',
       scope: 'accounts:read',
       resource: identifier,
-      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: 'S256',
+      ...s256(await oauth.calculatePKCECodeChallenge(verifier)),
     });
     const pushed = await withNonce(async () => {
       const response = await oauth.pushedAuthorizationRequest(as, client, proves, asked, options);
@@ -184,8 +183,7 @@ test('Message Signing, by oauth4webapi: a signed request object, a signed answer
     scope: 'openid',
     state,
     nonce,
-    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
-    code_challenge_method: 'S256',
+    ...s256(await oauth.calculatePKCECodeChallenge(verifier)),
   });
   const request = await oauth.issueRequestObject(as, client, asked, key);
   const response = await oauth.pushedAuthorizationRequest(as, client, proves, new URLSearchParams({ client_id: id, request }), options);
@@ -226,8 +224,7 @@ test('Message Signing, by openid-client: JARM and a signed request object', asyn
     redirect_uri,
     scope: 'openid',
     state: expectedState,
-    code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
-    code_challenge_method: 'S256',
+    ...s256(await openid.calculatePKCECodeChallenge(pkceCodeVerifier)),
   };
   const signed = await openid.buildAuthorizationUrlWithJAR(config, asked, key);
   const address = await openid.buildAuthorizationUrlWithPAR(config, signed.searchParams, { DPoP });
