@@ -25,10 +25,10 @@ try {
   const replica = await startReplica(stage.url, stage.secretKey, settings, [], ['dist/main.js']);
   const api = await manage(replica.url);
   const people: string[] = [];
-  for (let n = 0; n < rounds; n++) people.push((await api.create('users', 'user', { email: `somebody-${n}@example.com` }))['id'] as string);
+  for (let n = 0; n < rounds; n++) people.push((await api.create('users', { email: `somebody-${n}@example.com` }))['id'] as string);
   const file = join(directory, 'users.ndjson');
   await writeFile(file, Array.from({ length: users }, (_, n) => `${JSON.stringify({ email: `import-${n}@example.com` })}\n`).join(''));
-  const exported = await api.create('user_exports', 'user_export', {});
+  const exported = await api.create('user_exports', {});
   const person = await addUser(stage.ctx);
   const { id: role } = (await api.get('/roles?filter[name]=administrator')).body['data'][0] as { id: string };
   await api.post(`/users/${person.id}/relationships/roles`, { data: [{ type: 'role', id: role }] });

@@ -109,7 +109,7 @@ const service = await startManagedService({ RATE_LIMITS: 'off' }, { database, up
 try {
   const ctx = await service.context();
   const api = await manage(service.url);
-  const largest = (await api.create('organizations', 'organization', { name: 'customer-1', display_name: 'Customer 1' }))['id'] as string;
+  const largest = (await api.create('organizations', { name: 'customer-1', display_name: 'Customer 1' }))['id'] as string;
   await ctx.db
     .knex('organizations')
     .where({ id: largest })
@@ -179,7 +179,7 @@ try {
   await time(ctx, '/account of somebody with fifty', () => browser.get('/account'));
 
   const invite = (round: number) =>
-    api.post('/organization_invitations', { data: { type: 'organization_invitation', attributes: { email: `new-${round + 1}@else.example` }, relationships: { organization: link('organization', at) } } }); // prettier-ignore
+    api.attempt('organization_invitations', { email: `new-${round + 1}@else.example` }, { organization: link('organization', at) }); // prettier-ignore
   await time(ctx, 'an invitation', invite);
   const send = (method: string, path: string, body?: unknown) => sendScim(`${scim}${path}`, token, method, body);
   const patch = (Operations: unknown) => ({ schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'], Operations });

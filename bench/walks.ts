@@ -51,7 +51,7 @@ const signInByPasskey = ({ cookie = '', body = '' }: Record<string, string>) =>
     });
     posted.on('error', reject).end(body);
   });
-const role = await api.create('roles', 'role', { name: 'editor' });
+const role = await api.create('roles', { name: 'editor' });
 const webhook = (await addWebhook(ctx, receiver.url, { events: ['role.created'] })).webhook;
 const form = await (await browser.get(`/dashboard/roles/${role['id']}/edit`)).text();
 const redirect_uri = machine.redirect_uris[0] as string;
@@ -85,7 +85,7 @@ const walks: Record<string, Walk> = {
     run: signInByPasskey,
   },
   'list of users': { run: () => api.get('/users') },
-  'webhook created': { run: () => api.create('webhooks', 'webhook', { name: `${turn++}`, url: receiver.url, events: ['user.created'] }) }, // prettier-ignore
+  'webhook created': { run: () => api.create('webhooks', { name: `${turn++}`, url: receiver.url, events: ['user.created'] }) }, // prettier-ignore
   'webhook changed': { run: () => api.patch(`/webhooks/${webhook.id}`, { data: { ...link('webhook', webhook.id).data, attributes: { name: `${turn++}` } } }) }, // prettier-ignore
   'role changed': { run: () => api.patch(`/roles/${role['id']}`, { data: { ...link('role', role['id'] as string).data, attributes: { description: `${turn++}` } } }) }, // prettier-ignore
   'role saved in the dashboard': {

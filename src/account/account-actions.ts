@@ -28,55 +28,51 @@ const notFound = () => new PageError(404, 'not_found', errorMessage('not_found')
 const pathParameter = (req: Request, name: string): string => String(req.params[name] ?? '');
 
 /** POST /account/profile: changes what the body names, and nothing that a person may not edit. */
-export function changeOwnProfile(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { changes, problems } = readProfileFields(req.body as Record<string, unknown>);
-    const typed = () => Object.fromEntries(profileFields.filter((name) => Object.hasOwn(req.body as object, name)).map((name) => [name, bodyText(req, name)])); // prettier-ignore
-    if (isLanguageSwitch(req, res)) return renderAccount(web, req, res, { typed: typed() });
-    const refusal = refuseFields(problems);
-    if (refusal) {
-      if (wantsJson(req)) throw refusalError(refusal);
-      return renderAccount(web, req, res, { refusal, typed: typed() });
-    }
-    const user = await updateProfile(req.ctx, sessionOf(req).user_id, changes);
-    if (!user) throw notFound();
-    done(req, res, 'profile', { user: userDocument(user) });
-  };
-}
+export const changeOwnProfile = (web: Web) => async (req: Request, res: Response) => {
+  const { changes, problems } = readProfileFields(req.body as Record<string, unknown>);
+  const typed = () => Object.fromEntries(profileFields.filter((name) => Object.hasOwn(req.body as object, name)).map((name) => [name, bodyText(req, name)])); // prettier-ignore
+  if (isLanguageSwitch(req, res)) return renderAccount(web, req, res, { typed: typed() });
+  const refusal = refuseFields(problems);
+  if (refusal) {
+    if (wantsJson(req)) throw refusalError(refusal);
+    return renderAccount(web, req, res, { refusal, typed: typed() });
+  }
+  const user = await updateProfile(req.ctx, sessionOf(req).user_id, changes);
+  if (!user) throw notFound();
+  done(req, res, 'profile', { user: userDocument(user) });
+};
 
 const emptyFields = (req: Request, names: readonly string[]) =>
   refuseFields(Object.fromEntries(names.map((name) => [name, bodyText(req, name) === '' ? ['required'] : []])));
 
 /** POST /account/password (specification 4.5.4): 401 for a wrong current password, 422 for a new one that won't do. */
-export function changeOwnPassword(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const session = sessionOf(req);
-    const refuse = async (refusal: StepRefusal): Promise<void> => {
-      if (wantsJson(req)) throw refusalError(refusal);
-      await renderAccount(web, req, res, { refusal });
-    };
-    const empty = emptyFields(req, ['current_password', 'password']);
-    if (empty) return refuse(empty);
-    const input = {
-      current_password: bodyText(req, 'current_password'),
-      password: bodyText(req, 'password'),
-      origin: originOf(req),
-      device: cookieDeviceOf(req),
-    };
-    const verdict = await changePassword(req.ctx, session, input);
-    switch (verdict.outcome) {
-      case 'wrong':
-        return refuse({ status: 401, code: 'invalid_password', fields: { current_password: ['invalid_password'] } });
-      case 'no_password':
-        return refuse({ status: 422, code: 'no_password', text: message('refusal.no_password') });
-      case 'refused':
-        return refuse(refuseFields({ password: verdict.problems }) as StepRefusal);
-      case 'changed':
-        keepDevice(req, res, session.user_id);
-        return done(req, res, 'password', { user: userDocument(verdict.user) });
-    }
+export const changeOwnPassword = (web: Web) => async (req: Request, res: Response) => {
+  const session = sessionOf(req);
+  const refuse = async (refusal: StepRefusal): Promise<void> => {
+    if (wantsJson(req)) throw refusalError(refusal);
+    await renderAccount(web, req, res, { refusal });
   };
-}
+  const empty = emptyFields(req, ['current_password', 'password']);
+  if (empty) return refuse(empty);
+  const input = {
+    current_password: bodyText(req, 'current_password'),
+    password: bodyText(req, 'password'),
+    origin: originOf(req),
+    device: cookieDeviceOf(req),
+  };
+  const verdict = await changePassword(req.ctx, session, input);
+  switch (verdict.outcome) {
+    case 'wrong':
+      return refuse({ status: 401, code: 'invalid_password', fields: { current_password: ['invalid_password'] } });
+    case 'no_password':
+      return refuse({ status: 422, code: 'no_password', text: message('refusal.no_password') });
+    case 'refused':
+      return refuse(refuseFields({ password: verdict.problems }) as StepRefusal);
+    case 'changed':
+      keepDevice(req, res, session.user_id);
+      return done(req, res, 'password', { user: userDocument(verdict.user) });
+  }
+};
 
 /** POST /account/sessions/{id}/revoke: ends one of one's own sessions; this one too, which signs out. */
 export async function revokeSession(req: Request, res: Response): Promise<void> {
@@ -99,19 +95,17 @@ export async function revokeOtherSessions(req: Request, res: Response): Promise<
 }
 
 /** POST /account/identities/{id}/unlink: unlinks an account at a provider; 409 when it is the only way to sign in. */
-export function unlink(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const identity_id = pathParameter(req, 'id');
-    const outcome = isUuid(identity_id)
-      ? await unlinkIdentity(req.ctx, { user_id: sessionOf(req).user_id, identity_id, origin: originOf(req) })
-      : 'not_found';
-    if (outcome === 'not_found') throw notFound();
-    if (outcome === 'unlinked') return done(req, res, 'identity');
-    const refusal = { status: 409, code: 'last_way_in', text: message('refusal.last_way_in_identity') };
-    if (wantsJson(req)) throw refusalError(refusal);
-    await renderAccount(web, req, res, { refusal });
-  };
-}
+export const unlink = (web: Web) => async (req: Request, res: Response) => {
+  const identity_id = pathParameter(req, 'id');
+  const outcome = isUuid(identity_id)
+    ? await unlinkIdentity(req.ctx, { user_id: sessionOf(req).user_id, identity_id, origin: originOf(req) })
+    : 'not_found';
+  if (outcome === 'not_found') throw notFound();
+  if (outcome === 'unlinked') return done(req, res, 'identity');
+  const refusal = { status: 409, code: 'last_way_in', text: message('refusal.last_way_in_identity') };
+  if (wantsJson(req)) throw refusalError(refusal);
+  await renderAccount(web, req, res, { refusal });
+};
 
 /** POST /account/provider_tokens/{id}/revoke: ends what a client has of an account at a provider. */
 export async function revokeProviderToken(req: Request, res: Response): Promise<void> {

@@ -179,15 +179,13 @@ export async function renderAccount(
 }
 
 /** GET /account: profile, sessions, connected accounts, granted applications; as a page or as JSON. */
-export function accountPage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    if (!wantsJson(req)) {
-      const done = queryOf(req).get('done') ?? '';
-      return renderAccount(web, req, res, { notice: isDone(done) ? { tone: 'good', text: wordsOf(req).t(`done.${done}`) } : null });
-    }
-    res.set('Cache-Control', 'no-store').json(await accountDocument(req));
-  };
-}
+export const accountPage = (web: Web) => async (req: Request, res: Response) => {
+  if (!wantsJson(req)) {
+    const done = queryOf(req).get('done') ?? '';
+    return renderAccount(web, req, res, { notice: isDone(done) ? { tone: 'good', text: wordsOf(req).t(`done.${done}`) } : null });
+  }
+  res.set('Cache-Control', 'no-store').json(await accountDocument(req));
+};
 
 async function accountDocument(req: Request) {
   const { user, organizations, approvals, sessions, identities, consents, own_applications } = await load(req, wordsIn('en'));

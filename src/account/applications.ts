@@ -72,18 +72,16 @@ async function authorizationsIn(req: Request, words: Words): Promise<PageAuthori
 }
 
 /** GET /account/applications: all that acts for the person, agents first, as a page or as JSON. */
-export function applicationsPage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    if (wantsJson(req)) return void res.set('Cache-Control', 'no-store').json({ applications: await authorizationsIn(req, wordsIn('en')) });
-    const words = wordsOf(req);
-    const name = queryOf(req).get('done') ?? '';
-    web.renderPage(res, 'account/applications', {
-      ...formPage(req, res, words.t('applications.page_title')),
-      authorizations: await authorizationsIn(req, words),
-      notice: isDone(name) ? { tone: 'good', text: words.t(`done.${name}`) } : null,
-    });
-  };
-}
+export const applicationsPage = (web: Web) => async (req: Request, res: Response) => {
+  if (wantsJson(req)) return void res.set('Cache-Control', 'no-store').json({ applications: await authorizationsIn(req, wordsIn('en')) });
+  const words = wordsOf(req);
+  const name = queryOf(req).get('done') ?? '';
+  web.renderPage(res, 'account/applications', {
+    ...formPage(req, res, words.t('applications.page_title')),
+    authorizations: await authorizationsIn(req, words),
+    notice: isDone(name) ? { tone: 'good', text: words.t(`done.${name}`) } : null,
+  });
+};
 
 const here = '/account/applications';
 const notFound = () => new PageError(404, 'not_found', errorMessage('not_found'));

@@ -84,73 +84,62 @@ const addRefusals = {
 } as const satisfies Record<string, StepRefusal>;
 
 /** POST /account/authenticators/passkey: adds the passkey that the browser has made. Having it is a proof. */
-export function addOwnPasskey(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { id: session_id, user_id } = sessionOf(req);
-    const [name, problems] = nameIn(req, deviceWords(req.get('user-agent') ?? null) ?? defaultName('passkey'));
-    const wrongName = refuseFields({ name: problems });
-    if (wrongName) return refuseOnAccountPage(web, req, res, wrongName);
-    const making = { purpose: 'enroll', browser: browserSecret(req, res), user_id } as const;
-    const verdict = await verifyNewPasskey(req.ctx, { ...making, host: req.headers.host, credential: credentialIn(req) });
-    if (verdict.outcome !== 'verified') return refuseOnAccountPage(web, req, res, addRefusals[verdict.outcome]);
-    const added = await addPasskey(req.ctx, { user_id, passkey: verdict.passkey, name, origin: originOf(req), basis: { session_id } });
-    if (added.outcome === 'not_found') throw notFound();
-    if (added.outcome !== 'added') return refuseOnAccountPage(web, req, res, addRefusals[added.outcome]);
-    await takeStep(req, res, { method: 'enrolled', proof: added.proof }, { current: sessionOf(req) });
-    done(req, res, 'passkey', { authenticator: authenticatorDocument(added.authenticator) }, 201);
-  };
-}
+export const addOwnPasskey = (web: Web) => async (req: Request, res: Response) => {
+  const { id: session_id, user_id } = sessionOf(req);
+  const [name, problems] = nameIn(req, deviceWords(req.get('user-agent') ?? null) ?? defaultName('passkey'));
+  const wrongName = refuseFields({ name: problems });
+  if (wrongName) return refuseOnAccountPage(web, req, res, wrongName);
+  const making = { purpose: 'enroll', browser: browserSecret(req, res), user_id } as const;
+  const verdict = await verifyNewPasskey(req.ctx, { ...making, host: req.headers.host, credential: credentialIn(req) });
+  if (verdict.outcome !== 'verified') return refuseOnAccountPage(web, req, res, addRefusals[verdict.outcome]);
+  const added = await addPasskey(req.ctx, { user_id, passkey: verdict.passkey, name, origin: originOf(req), basis: { session_id } });
+  if (added.outcome === 'not_found') throw notFound();
+  if (added.outcome !== 'added') return refuseOnAccountPage(web, req, res, addRefusals[added.outcome]);
+  await takeStep(req, res, { method: 'enrolled', proof: added.proof }, { current: sessionOf(req) });
+  done(req, res, 'passkey', { authenticator: authenticatorDocument(added.authenticator) }, 201);
+};
 
 /** POST /account/authenticators/recovery_codes: a new set, which is shown this once. */
-export function renewOwnRecoveryCodes(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const codes = await makeRecoveryCodes(req.ctx, sessionOf(req).user_id, originOf(req));
-    if (codes === null) return refuseOnAccountPage(web, req, res, { status: 409, code: 'factor_missing' });
-    showRecoveryCodes(web, req, res, { status: 201, codes });
-  };
-}
+export const renewOwnRecoveryCodes = (web: Web) => async (req: Request, res: Response) => {
+  const codes = await makeRecoveryCodes(req.ctx, sessionOf(req).user_id, originOf(req));
+  if (codes === null) return refuseOnAccountPage(web, req, res, { status: 409, code: 'factor_missing' });
+  showRecoveryCodes(web, req, res, { status: 201, codes });
+};
 
 /** POST /account/authenticators/{id}/rename */
-export function renameOwn(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const name = bodyText(req, 'name').trim();
-    const problems = refuseFields({ name: shortNameProblems(name) });
-    if (problems) return refuseOnAccountPage(web, req, res, problems);
-    const renamed = await renameAuthenticator(req.ctx, { user_id: sessionOf(req).user_id, id: pathId(req) }, name);
-    if (!renamed) throw notFound();
-    done(req, res, 'renamed', { authenticator: authenticatorDocument(renamed) });
-  };
-}
+export const renameOwn = (web: Web) => async (req: Request, res: Response) => {
+  const name = bodyText(req, 'name').trim();
+  const problems = refuseFields({ name: shortNameProblems(name) });
+  if (problems) return refuseOnAccountPage(web, req, res, problems);
+  const renamed = await renameAuthenticator(req.ctx, { user_id: sessionOf(req).user_id, id: pathId(req) }, name);
+  if (!renamed) throw notFound();
+  done(req, res, 'renamed', { authenticator: authenticatorDocument(renamed) });
+};
 
 /** POST /account/authenticators/{id}/remove: 409 when nothing else signs the person in, or the policy wants a factor. */
-export function removeOwn(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const key = { user_id: sessionOf(req).user_id, id: pathId(req) };
-    if (!isUuid(key.id)) throw notFound();
-    const { outcome } = await transaction(req.ctx, (tx) => removeAuthenticator(tx, key, { by: 'user', origin: originOf(req) }));
-    if (outcome === 'not_found') throw notFound();
-    if (outcome === 'removed') return done(req, res, 'removed');
-    const text = outcome === 'last_way_in' ? message('refusal.last_way_in') : undefined;
-    await refuseOnAccountPage(web, req, res, { status: 409, code: outcome, ...(text !== undefined && { text }) });
-  };
-}
+export const removeOwn = (web: Web) => async (req: Request, res: Response) => {
+  const key = { user_id: sessionOf(req).user_id, id: pathId(req) };
+  if (!isUuid(key.id)) throw notFound();
+  const { outcome } = await transaction(req.ctx, (tx) => removeAuthenticator(tx, key, { by: 'user', origin: originOf(req) }));
+  if (outcome === 'not_found') throw notFound();
+  if (outcome === 'removed') return done(req, res, 'removed');
+  const text = outcome === 'last_way_in' ? message('refusal.last_way_in') : undefined;
+  await refuseOnAccountPage(web, req, res, { status: 409, code: outcome, ...(text !== undefined && { text }) });
+};
 
 const switches: ReadonlyMap<unknown, boolean> = new Map<unknown, boolean>([[true, true], [false, false], ['true', true], ['false', false]]); // prettier-ignore
 
 /** POST /account/two_step: switches the second step on or off. */
-export function switchOwnTwoStep(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const enabled = switches.get((req.body as Record<string, unknown>)['enabled']);
-    if (enabled === undefined) throw refusalError({ status: 422, code: 'invalid_value', fields: { enabled: ['invalid_value'] } });
-    const verdict = await setTwoStep(req.ctx, sessionOf(req).user_id, enabled, originOf(req));
-    if (verdict.outcome === 'not_found') throw notFound();
-    if (verdict.outcome !== 'changed') return refuseOnAccountPage(web, req, res, { status: 409, code: verdict.outcome });
-    const { two_step_enabled, recovery_codes } = verdict;
-    if (recovery_codes !== null)
-      return showRecoveryCodes(web, req, res, { status: 200, body: { two_step_enabled }, codes: recovery_codes });
-    done(req, res, two_step_enabled ? 'two_step_on' : 'two_step_off', { two_step_enabled });
-  };
-}
+export const switchOwnTwoStep = (web: Web) => async (req: Request, res: Response) => {
+  const enabled = switches.get((req.body as Record<string, unknown>)['enabled']);
+  if (enabled === undefined) throw refusalError({ status: 422, code: 'invalid_value', fields: { enabled: ['invalid_value'] } });
+  const verdict = await setTwoStep(req.ctx, sessionOf(req).user_id, enabled, originOf(req));
+  if (verdict.outcome === 'not_found') throw notFound();
+  if (verdict.outcome !== 'changed') return refuseOnAccountPage(web, req, res, { status: 409, code: verdict.outcome });
+  const { two_step_enabled, recovery_codes } = verdict;
+  if (recovery_codes !== null) return showRecoveryCodes(web, req, res, { status: 200, body: { two_step_enabled }, codes: recovery_codes });
+  done(req, res, two_step_enabled ? 'two_step_on' : 'two_step_off', { two_step_enabled });
+};
 
 /** POST /account/devices/{id}/forget: that browser is asked for the second step again. */
 export async function forgetDevice(req: Request, res: Response): Promise<void> {

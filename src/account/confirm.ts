@@ -58,18 +58,16 @@ function sayConfirmed(web: Web, req: Request, res: Response): void {
 }
 
 /** GET /account/confirm: the page that asks; who is confirmed goes on at once. Needs a session, which sign-in gives otherwise. */
-export function confirmPage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    if (!req.session) return res.redirect(303, `/login?${new URLSearchParams({ return_to: req.originalUrl })}`);
-    const query = queryOf(req);
-    const return_to = safeReturnTo(query.get('return_to'));
-    const acr_values = requestedClass(query.get('acr_values'));
-    const demanded = demandedOf(req, acr_values);
-    if (isStale(req, demanded)) return ask(web, req, res, { demanded, acr_values, return_to }, null);
-    if (return_to !== null) return res.redirect(303, return_to);
-    sayConfirmed(web, req, res);
-  };
-}
+export const confirmPage = (web: Web) => async (req: Request, res: Response) => {
+  if (!req.session) return res.redirect(303, `/login?${new URLSearchParams({ return_to: req.originalUrl })}`);
+  const query = queryOf(req);
+  const return_to = safeReturnTo(query.get('return_to'));
+  const acr_values = requestedClass(query.get('acr_values'));
+  const demanded = demandedOf(req, acr_values);
+  if (isStale(req, demanded)) return ask(web, req, res, { demanded, acr_values, return_to }, null);
+  if (return_to !== null) return res.redirect(303, return_to);
+  sayConfirmed(web, req, res);
+};
 
 /** A refused proof as JSON; `methods` are those that would do. */
 async function refuseJson(req: Request, demanded: AuthenticationClass, failed: Failed | null): Promise<never> {
@@ -89,22 +87,20 @@ async function refuseJson(req: Request, demanded: AuthenticationClass, failed: F
  * POST /account/confirm: a password, a passkey or a code, judged as at sign-in, proves that it is still the person; the session gets a new token.
  * Its class only rises.
  */
-export function confirm(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const acr_values = requestedClass(bodyText(req, 'acr_values'));
-    const return_to = bodyReturnTo(req);
-    const demanded = demandedOf(req, acr_values);
-    const answer = confirmationAnswerOf(req, ownNames);
-    const failed = answer && { answer, outcome: await prove(req, res, answer) };
-    const done = failed ? failed.outcome.outcome === 'confirmed' : true;
-    if (!done || isStale(req, demanded)) {
-      if (wantsJson(req)) return refuseJson(req, demanded, failed);
-      return ask(web, req, res, { demanded, acr_values, return_to }, failed);
-    }
-    if (wantsJson(req)) return void res.set('Cache-Control', 'no-store').json({ redirect_to: return_to ?? home });
-    res.redirect(303, return_to ?? home);
-  };
-}
+export const confirm = (web: Web) => async (req: Request, res: Response) => {
+  const acr_values = requestedClass(bodyText(req, 'acr_values'));
+  const return_to = bodyReturnTo(req);
+  const demanded = demandedOf(req, acr_values);
+  const answer = confirmationAnswerOf(req, ownNames);
+  const failed = answer && { answer, outcome: await prove(req, res, answer) };
+  const done = failed ? failed.outcome.outcome === 'confirmed' : true;
+  if (!done || isStale(req, demanded)) {
+    if (wantsJson(req)) return refuseJson(req, demanded, failed);
+    return ask(web, req, res, { demanded, acr_values, return_to }, failed);
+  }
+  if (wantsJson(req)) return void res.set('Cache-Control', 'no-store').json({ redirect_to: return_to ?? home });
+  res.redirect(303, return_to ?? home);
+};
 
 /** POST /account/confirm/passkey/options: the request for one of the person's passkeys. */
 export async function confirmOptions(req: Request, res: Response): Promise<void> {

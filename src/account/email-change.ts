@@ -27,20 +27,18 @@ async function refuseManaged(req: Request, email: string): Promise<StepRefusal |
 }
 
 /** POST /account/email (specification 4.5.8): a code is on its way to the new address, whether or not it has an account already. */
-export function askForAddress(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const address = readAddress(req);
-    const refusal = 'status' in address ? address : await refuseManaged(req, address.email);
-    if (refusal !== null || 'status' in address) {
-      if (wantsJson(req)) throw refusalError(refusal as StepRefusal);
-      return renderAccount(web, req, res, { refusal: refusal as StepRefusal, typed: { email: bodyText(req, 'email').slice(0, 254) } });
-    }
-    const change = await startAddressChange(req.ctx, sessionOf(req), address, originOf(req));
-    if (!wantsJson(req)) return res.redirect(303, verifyPath);
-    const expires_in = Math.round((change.expires_at.getTime() - req.ctx.clock.now().getTime()) / 1000);
-    res.status(202).set('Cache-Control', 'no-store').json({ expires_in });
-  };
-}
+export const askForAddress = (web: Web) => async (req: Request, res: Response) => {
+  const address = readAddress(req);
+  const refusal = 'status' in address ? address : await refuseManaged(req, address.email);
+  if (refusal !== null || 'status' in address) {
+    if (wantsJson(req)) throw refusalError(refusal as StepRefusal);
+    return renderAccount(web, req, res, { refusal: refusal as StepRefusal, typed: { email: bodyText(req, 'email').slice(0, 254) } });
+  }
+  const change = await startAddressChange(req.ctx, sessionOf(req), address, originOf(req));
+  if (!wantsJson(req)) return res.redirect(303, verifyPath);
+  const expires_in = Math.round((change.expires_at.getTime() - req.ctx.clock.now().getTime()) / 1000);
+  res.status(202).set('Cache-Control', 'no-store').json({ expires_in });
+};
 
 function renderCode(web: Web, req: Request, res: Response, change: PasscodeRow, refusal?: StepRefusal, code?: string): void {
   web.renderPage(
@@ -58,30 +56,26 @@ function renderCode(web: Web, req: Request, res: Response, change: PasscodeRow, 
 }
 
 /** GET /account/email/verify: for a change that waits for its code; else back to the account. */
-export function addressCodePage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const change = await findAddressChange(req.ctx, sessionOf(req));
-    if (!change) return res.redirect(303, '/account');
-    renderCode(web, req, res, change);
-  };
-}
+export const addressCodePage = (web: Web) => async (req: Request, res: Response) => {
+  const change = await findAddressChange(req.ctx, sessionOf(req));
+  if (!change) return res.redirect(303, '/account');
+  renderCode(web, req, res, change);
+};
 
 /** POST /account/email/verify: the code from the new address makes it the person's own. */
-export function proveNewAddress(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const code = bodyText(req, 'code').slice(0, 64);
-    const missing = refuseFields({ code: code.trim() === '' ? ['required'] : [] });
-    const verdict = missing ? null : await changeAddress(req.ctx, sessionOf(req), code, originOf(req));
-    if (verdict?.outcome === 'changed') return done(req, res, 'email', { user: userDocument(verdict.user) });
-    const refusal =
-      verdict === null
-        ? (missing as StepRefusal)
-        : verdict.outcome === 'email_taken'
-          ? { status: 409, code: 'email_taken' }
-          : emailCodeRefusal(verdict);
-    if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
-    const change = wantsJson(req) ? null : await findAddressChange(req.ctx, sessionOf(req));
-    if (!change) throw refusalError(refusal);
-    renderCode(web, req, res, change, refusal, code);
-  };
-}
+export const proveNewAddress = (web: Web) => async (req: Request, res: Response) => {
+  const code = bodyText(req, 'code').slice(0, 64);
+  const missing = refuseFields({ code: code.trim() === '' ? ['required'] : [] });
+  const verdict = missing ? null : await changeAddress(req.ctx, sessionOf(req), code, originOf(req));
+  if (verdict?.outcome === 'changed') return done(req, res, 'email', { user: userDocument(verdict.user) });
+  const refusal =
+    verdict === null
+      ? (missing as StepRefusal)
+      : verdict.outcome === 'email_taken'
+        ? { status: 409, code: 'email_taken' }
+        : emailCodeRefusal(verdict);
+  if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
+  const change = wantsJson(req) ? null : await findAddressChange(req.ctx, sessionOf(req));
+  if (!change) throw refusalError(refusal);
+  renderCode(web, req, res, change, refusal, code);
+};

@@ -68,40 +68,34 @@ async function render(web: Web, req: Request, res: Response, held: HeldInvitatio
 }
 
 /** GET /invitations/{token}: whose invitation it is, and what to do; changes nothing. Whoever has accepted it goes on to where it leads. */
-export function invitationPage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const held = await findInvitation(req.ctx, tokenOf(req));
-    const user = held && (await userOf(req));
-    if (held?.status === 'accepted' && user?.email_key === held.invitation.email_key) {
-      res.set('Cache-Control', 'no-store').redirect(303, await landingOf(req, held.invitation));
-      return;
-    }
-    if (held?.status !== 'pending') return refuse(web, req, res);
-    await render(web, req, res, held, user);
-  };
-}
+export const invitationPage = (web: Web) => async (req: Request, res: Response) => {
+  const held = await findInvitation(req.ctx, tokenOf(req));
+  const user = held && (await userOf(req));
+  if (held?.status === 'accepted' && user?.email_key === held.invitation.email_key) {
+    res.set('Cache-Control', 'no-store').redirect(303, await landingOf(req, held.invitation));
+    return;
+  }
+  if (held?.status !== 'pending') return refuse(web, req, res);
+  await render(web, req, res, held, user);
+};
 
 /** POST /invitations/{token}: accepts it, once, as the user of this very address (specification 16.10.4). */
-export function accept(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const held = await findInvitation(req.ctx, tokenOf(req));
-    if (held?.status !== 'pending') return refuse(web, req, res);
-    const user = await userOf(req);
-    if (!user || (await askedOf(req, held.invitation, user)) !== 'accept') return render(web, req, res, held, user, 403);
-    const accepted = await transaction(req.ctx, (tx) => acceptInvitation(tx, held.invitation.token_digest, user));
-    if (!accepted) return refuse(web, req, res);
-    res.redirect(303, await landingOf(req, accepted));
-  };
-}
+export const accept = (web: Web) => async (req: Request, res: Response) => {
+  const held = await findInvitation(req.ctx, tokenOf(req));
+  if (held?.status !== 'pending') return refuse(web, req, res);
+  const user = await userOf(req);
+  if (!user || (await askedOf(req, held.invitation, user)) !== 'accept') return render(web, req, res, held, user, 403);
+  const accepted = await transaction(req.ctx, (tx) => acceptInvitation(tx, held.invitation.token_digest, user));
+  if (!accepted) return refuse(web, req, res);
+  res.redirect(303, await landingOf(req, accepted));
+};
 
 /** POST /invitations/{token}/register: the last step of a registration, whose address the mail has proven; its end accepts the invitation (specification 16.10.6). */
-export function registerInvited(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const held = await findInvitation(req.ctx, tokenOf(req));
-    if (held?.status !== 'pending') return refuse(web, req, res);
-    const proven = req.session ? null : await startInvitedRegistration(req.ctx, held.invitation);
-    if (!proven) return render(web, req, res, held, await userOf(req), 409);
-    const { registration, token: registration_token } = proven;
-    renderComplete(web, req, res, { registration, registration_token, return_to: pathOf(req) });
-  };
-}
+export const registerInvited = (web: Web) => async (req: Request, res: Response) => {
+  const held = await findInvitation(req.ctx, tokenOf(req));
+  if (held?.status !== 'pending') return refuse(web, req, res);
+  const proven = req.session ? null : await startInvitedRegistration(req.ctx, held.invitation);
+  if (!proven) return render(web, req, res, held, await userOf(req), 409);
+  const { registration, token: registration_token } = proven;
+  renderComplete(web, req, res, { registration, registration_token, return_to: pathOf(req) });
+};

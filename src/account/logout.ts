@@ -7,16 +7,14 @@ import type { Web } from '../http/web.js';
 import { wordsOf } from '../http/pages/words.js';
 
 /** GET /logout: asks, because a link alone must not sign anybody out. */
-export function logoutPage(web: Web) {
-  return (req: Request, res: Response): void => {
-    const return_to = safeReturnTo(queryOf(req).get('return_to'));
-    if (!req.session) return res.redirect(303, '/login');
-    const { user_email: email, user_first_name, user_last_name } = req.session;
-    const name = [user_first_name, user_last_name].filter(Boolean).join(' ');
-    const base = formPage(req, res, wordsOf(req).t('logout.title'));
-    web.renderPage(res, 'account/logout', { ...base, user: { email, name }, return_to: return_to ?? '' });
-  };
-}
+export const logoutPage = (web: Web) => (req: Request, res: Response) => {
+  const return_to = safeReturnTo(queryOf(req).get('return_to'));
+  if (!req.session) return res.redirect(303, '/login');
+  const { user_email: email, user_first_name, user_last_name } = req.session;
+  const name = [user_first_name, user_last_name].filter(Boolean).join(' ');
+  const base = formPage(req, res, wordsOf(req).t('logout.title'));
+  web.renderPage(res, 'account/logout', { ...base, user: { email, name }, return_to: return_to ?? '' });
+};
 
 /** POST /logout: ends the session and what was issued in it; also fine for somebody who isn't signed in. */
 export async function logout(req: Request, res: Response): Promise<void> {

@@ -25,34 +25,30 @@ async function requireOwn(req: Request): Promise<{ membership: Membership; organ
 }
 
 /** GET /account/organizations/{id}/leave: asks. */
-export function leavePage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { organization } = await requireOwn(req);
-    const title = wordsOf(req).t('organizations.leave_title', { name: organization.display_name });
-    web.renderPage(res, 'account/leave', { ...formPage(req, res, title), organization: { id: organization.id } });
-  };
-}
+export const leavePage = (web: Web) => async (req: Request, res: Response) => {
+  const { organization } = await requireOwn(req);
+  const title = wordsOf(req).t('organizations.leave_title', { name: organization.display_name });
+  web.renderPage(res, 'account/leave', { ...formPage(req, res, title), organization: { id: organization.id } });
+};
 
 /** POST /account/organizations/{id}/leave: ends the membership with what was issued for the organization; its last administrator stays (specification 16.10.7). */
-export function leave(_web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { membership } = await requireOwn(req);
-    const { user_id, user_email } = sessionOf(req);
-    const actor: Actor = {
-      actor_kind: 'user',
-      actor_id: user_id,
-      display: user_email,
-      permissions: new Set(),
-      organization_id: membership.organization_id,
-    };
-    try {
-      await transaction(req.ctx, (tx) => removeMember(tx, actor, membership));
-    } catch (error) {
-      const code = error instanceof Refusal ? error.problems[0]?.code : undefined;
-      if (code === 'last_administrator') throw refusalError({ status: 409, code, text: message('organizations.last_administrator') });
-      if (code === 'not_found') throw new PageError(404, 'not_found', errorMessage('not_found'));
-      throw error;
-    }
-    done(req, res, 'organization');
+export const leave = (_web: Web) => async (req: Request, res: Response) => {
+  const { membership } = await requireOwn(req);
+  const { user_id, user_email } = sessionOf(req);
+  const actor: Actor = {
+    actor_kind: 'user',
+    actor_id: user_id,
+    display: user_email,
+    permissions: new Set(),
+    organization_id: membership.organization_id,
   };
-}
+  try {
+    await transaction(req.ctx, (tx) => removeMember(tx, actor, membership));
+  } catch (error) {
+    const code = error instanceof Refusal ? error.problems[0]?.code : undefined;
+    if (code === 'last_administrator') throw refusalError({ status: 409, code, text: message('organizations.last_administrator') });
+    if (code === 'not_found') throw new PageError(404, 'not_found', errorMessage('not_found'));
+    throw error;
+  }
+  done(req, res, 'organization');
+};

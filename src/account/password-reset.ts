@@ -39,39 +39,35 @@ async function renderForgot(
 }
 
 /** GET /password/forgot; somebody signed in finds the own address there. */
-export function forgotPage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const query = queryOf(req);
-    const email = query.get('login_hint')?.slice(0, 254) ?? req.session?.user_email ?? '';
-    await renderForgot(web, req, res, { email, return_to: safeReturnTo(query.get('return_to')) });
-  };
-}
+export const forgotPage = (web: Web) => async (req: Request, res: Response) => {
+  const query = queryOf(req);
+  const email = query.get('login_hint')?.slice(0, 254) ?? req.session?.user_email ?? '';
+  await renderForgot(web, req, res, { email, return_to: safeReturnTo(query.get('return_to')) });
+};
 
 /** POST /password/forgot (specification 4.3): the same answer for any address. @throws {RateLimitedError} */
-export function forgot(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const typed = bodyText(req, 'email');
-    const return_to = bodyReturnTo(req);
-    const address = normalizeEmail(typed);
-    if (!address) {
-      const code = typed.trim() === '' ? 'required' : 'invalid_email';
-      const refusal: StepRefusal = { status: 422, code: 'invalid_email', fields: { email: [code] } };
-      if (wantsJson(req)) throw refusalError(refusal);
-      return renderForgot(web, req, res, { email: typed.slice(0, 254), return_to, refusal });
-    }
-    const wait = await countRecoveryMail(web, req, res, address.email_key);
-    if (wait !== null) {
-      const mailed = message('refusal.recovery_mailed');
-      if (wantsJson(req)) throw new RateLimitedError(wait, inEnglish(mailed));
-      const text = message('common.sentences', { first: waitMessage('requests', wait), second: mailed });
-      res.set('Retry-After', String(wait));
-      return renderForgot(web, req, res, { email: address.email, return_to, refusal: { status: 429, code: 'rate_limited', text } });
-    }
-    const reset = await requestPasswordReset(req.ctx, address, originOf(req));
-    if (!wantsJson(req)) return res.redirect(303, withReturnTo('/password/reset', { reset_id: reset.reset_id }, return_to));
-    res.status(202).set('Cache-Control', 'no-store').json(reset);
-  };
-}
+export const forgot = (web: Web) => async (req: Request, res: Response) => {
+  const typed = bodyText(req, 'email');
+  const return_to = bodyReturnTo(req);
+  const address = normalizeEmail(typed);
+  if (!address) {
+    const code = typed.trim() === '' ? 'required' : 'invalid_email';
+    const refusal: StepRefusal = { status: 422, code: 'invalid_email', fields: { email: [code] } };
+    if (wantsJson(req)) throw refusalError(refusal);
+    return renderForgot(web, req, res, { email: typed.slice(0, 254), return_to, refusal });
+  }
+  const wait = await countRecoveryMail(web, req, res, address.email_key);
+  if (wait !== null) {
+    const mailed = message('refusal.recovery_mailed');
+    if (wantsJson(req)) throw new RateLimitedError(wait, inEnglish(mailed));
+    const text = message('common.sentences', { first: waitMessage('requests', wait), second: mailed });
+    res.set('Retry-After', String(wait));
+    return renderForgot(web, req, res, { email: address.email, return_to, refusal: { status: 429, code: 'rate_limited', text } });
+  }
+  const reset = await requestPasswordReset(req.ctx, address, originOf(req));
+  if (!wantsJson(req)) return res.redirect(303, withReturnTo('/password/reset', { reset_id: reset.reset_id }, return_to));
+  res.status(202).set('Cache-Control', 'no-store').json(reset);
+};
 
 type ResetState = { reset_id: string; code: string; return_to: string | null; refusal?: StepRefusal };
 
@@ -86,15 +82,13 @@ function renderReset(web: Web, req: Request, res: Response, state: ResetState): 
 }
 
 /** GET /password/reset: `reset_id` from the step before, `code` from the mail's link. */
-export function resetPage(web: Web) {
-  return (req: Request, res: Response): void => {
-    const query = queryOf(req);
-    const [reset_id = '', code = ''] = [query.get('reset_id'), query.get('code')?.slice(0, 64)];
-    const return_to = safeReturnTo(query.get('return_to'));
-    if (reset_id === '') return res.redirect(303, withReturnTo('/password/forgot', {}, return_to));
-    renderReset(web, req, res, { reset_id: reset_id.slice(0, 64), code, return_to });
-  };
-}
+export const resetPage = (web: Web) => (req: Request, res: Response) => {
+  const query = queryOf(req);
+  const [reset_id = '', code = ''] = [query.get('reset_id'), query.get('code')?.slice(0, 64)];
+  const return_to = safeReturnTo(query.get('return_to'));
+  if (reset_id === '') return res.redirect(303, withReturnTo('/password/forgot', {}, return_to));
+  renderReset(web, req, res, { reset_id: reset_id.slice(0, 64), code, return_to });
+};
 
 const missing = (req: Request) =>
   refuseFields(
@@ -102,23 +96,21 @@ const missing = (req: Request) =>
   );
 
 /** POST /password/reset (specification 4.5.2): sets the password, ends all sessions and refresh tokens; sign-in comes next. */
-export function reset(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const [reset_id, code] = [bodyText(req, 'reset_id').slice(0, 64), bodyText(req, 'code').slice(0, 64)];
-    const return_to = bodyReturnTo(req);
-    const refuse = (refusal: StepRefusal): void => {
-      if (wantsJson(req)) throw refusalError(refusal);
-      if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
-      // The mail's link stays good for a refused password; a mistyped code isn't shown again.
-      renderReset(web, req, res, { reset_id, code: refusal.fields?.['code'] || refusal.status === 410 ? '' : code, return_to, refusal });
-    };
-    const empty = missing(req);
-    if (empty) return refuse(empty);
-    const verdict = await resetPassword(req.ctx, { reset_id, code, password: bodyText(req, 'password'), origin: originOf(req) });
-    if (verdict.outcome === 'refused') return refuse(refuseFields({ password: verdict.problems }) as StepRefusal);
-    if (verdict.outcome !== 'reset') return refuse(emailCodeRefusal(verdict));
-    keepDevice(req, res, verdict.user.id);
-    if (req.session?.user_id === verdict.user.id) clearSessionCookie(req, res);
-    await answerReset(req, res, verdict.user, return_to);
+export const reset = (web: Web) => async (req: Request, res: Response) => {
+  const [reset_id, code] = [bodyText(req, 'reset_id').slice(0, 64), bodyText(req, 'code').slice(0, 64)];
+  const return_to = bodyReturnTo(req);
+  const refuse = (refusal: StepRefusal): void => {
+    if (wantsJson(req)) throw refusalError(refusal);
+    if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
+    // The mail's link stays good for a refused password; a mistyped code isn't shown again.
+    renderReset(web, req, res, { reset_id, code: refusal.fields?.['code'] || refusal.status === 410 ? '' : code, return_to, refusal });
   };
-}
+  const empty = missing(req);
+  if (empty) return refuse(empty);
+  const verdict = await resetPassword(req.ctx, { reset_id, code, password: bodyText(req, 'password'), origin: originOf(req) });
+  if (verdict.outcome === 'refused') return refuse(refuseFields({ password: verdict.problems }) as StepRefusal);
+  if (verdict.outcome !== 'reset') return refuse(emailCodeRefusal(verdict));
+  keepDevice(req, res, verdict.user.id);
+  if (req.session?.user_id === verdict.user.id) clearSessionCookie(req, res);
+  await answerReset(req, res, verdict.user, return_to);
+};

@@ -70,25 +70,23 @@ async function requireReviewed(req: Request, token: string): Promise<UserRow> {
 }
 
 /** GET /password/reset/review: what the reset ended, and what still signs the person in. */
-export function reviewPage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const query = queryOf(req);
-    const review_token = query.get('review_token') ?? '';
-    const user = await requireReviewed(req, review_token);
-    const document = documentOf(await recoveredBy(req.ctx, user), wantsJson(req) ? wordsIn('en') : wordsOf(req));
-    if (wantsJson(req)) {
-      res.set('Cache-Control', 'no-store').json(document);
-      return;
-    }
-    const base = formPage(req, res, wordsOf(req).t('review.title'));
-    web.renderPage(res, 'account/password-review', {
-      ...base,
-      review_token,
-      return_to: safeReturnTo(query.get('return_to')) ?? '',
-      ...document,
-    });
-  };
-}
+export const reviewPage = (web: Web) => async (req: Request, res: Response) => {
+  const query = queryOf(req);
+  const review_token = query.get('review_token') ?? '';
+  const user = await requireReviewed(req, review_token);
+  const document = documentOf(await recoveredBy(req.ctx, user), wantsJson(req) ? wordsIn('en') : wordsOf(req));
+  if (wantsJson(req)) {
+    res.set('Cache-Control', 'no-store').json(document);
+    return;
+  }
+  const base = formPage(req, res, wordsOf(req).t('review.title'));
+  web.renderPage(res, 'account/password-review', {
+    ...base,
+    review_token,
+    return_to: safeReturnTo(query.get('return_to')) ?? '',
+    ...document,
+  });
+};
 
 /** The chosen accounts: `identities` as JSON, a checked `drop:<id>` each as a form. */
 function chosen(req: Request): string[] {

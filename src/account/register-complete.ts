@@ -88,28 +88,26 @@ async function make(req: Request, registration: PasscodeRow, return_to: string |
  * POST /register/complete (specification 4.3.3): makes the account and signs in. Refused fields and a taken address don't spend the token;
  * only here somebody who has proven the address learns that it has an account.
  */
-export function complete(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const return_to = bodyReturnTo(req);
-    const registration = await requireRegistration(req);
-    const registration_token = bodyText(req, 'registration_token');
-    if (isLanguageSwitch(req, res))
-      return renderComplete(web, req, res, { registration, registration_token, return_to, values: namesIn(req) });
-    const made = await make(req, registration, return_to);
-    if ('status' in made) {
-      if (wantsJson(req) || made.status === 410) throw refusalError(made);
-      return renderComplete(web, req, res, { registration, registration_token, return_to, values: namesIn(req), refusal: made });
-    }
-    const { user, proofs, recovery_codes } = made;
-    const onward = await takeStep(req, res, { method: 'registration', user, proofs }, { return_to });
-    if (recovery_codes === null) return answerStep(req, res, onward, return_to, 201);
-    const next = { href: onwardPath(onward, return_to), label: wordsOf(req).t('recovery_codes.kept') };
-    showRecoveryCodes(web, req, res, {
-      status: 201,
-      codes: recovery_codes,
-      body: await stepBody(req, onward, return_to),
-      next,
-      email: user.email,
-    });
-  };
-}
+export const complete = (web: Web) => async (req: Request, res: Response) => {
+  const return_to = bodyReturnTo(req);
+  const registration = await requireRegistration(req);
+  const registration_token = bodyText(req, 'registration_token');
+  if (isLanguageSwitch(req, res))
+    return renderComplete(web, req, res, { registration, registration_token, return_to, values: namesIn(req) });
+  const made = await make(req, registration, return_to);
+  if ('status' in made) {
+    if (wantsJson(req) || made.status === 410) throw refusalError(made);
+    return renderComplete(web, req, res, { registration, registration_token, return_to, values: namesIn(req), refusal: made });
+  }
+  const { user, proofs, recovery_codes } = made;
+  const onward = await takeStep(req, res, { method: 'registration', user, proofs }, { return_to });
+  if (recovery_codes === null) return answerStep(req, res, onward, return_to, 201);
+  const next = { href: onwardPath(onward, return_to), label: wordsOf(req).t('recovery_codes.kept') };
+  showRecoveryCodes(web, req, res, {
+    status: 201,
+    codes: recovery_codes,
+    body: await stepBody(req, onward, return_to),
+    next,
+    email: user.email,
+  });
+};

@@ -41,41 +41,37 @@ export function renderEmailCode(
 }
 
 /** GET /register/verify: for a registration that still waits for its code; else from the start. */
-export function emailCodePage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const query = queryOf(req);
-    const return_to = safeReturnTo(query.get('return_to'));
-    const registration = await findRegistration(req.ctx, query.get('registration_id') ?? '');
-    if (!registration || registration.consumed_at) {
-      return res.redirect(303, return_to === null ? '/register' : `/register?${new URLSearchParams({ return_to })}`);
-    }
-    const notice: PageNotice | null = query.get('sent') === 'again' ? { tone: 'good', text: wordsOf(req).t('code.sent_again') } : null;
-    renderEmailCode(web, req, res, { registration, return_to, notice });
-  };
-}
+export const emailCodePage = (web: Web) => async (req: Request, res: Response) => {
+  const query = queryOf(req);
+  const return_to = safeReturnTo(query.get('return_to'));
+  const registration = await findRegistration(req.ctx, query.get('registration_id') ?? '');
+  if (!registration || registration.consumed_at) {
+    return res.redirect(303, return_to === null ? '/register' : `/register?${new URLSearchParams({ return_to })}`);
+  }
+  const notice: PageNotice | null = query.get('sent') === 'again' ? { tone: 'good', text: wordsOf(req).t('code.sent_again') } : null;
+  renderEmailCode(web, req, res, { registration, return_to, notice });
+};
 
 /** POST /register/verify (specification 4.4): a right code proves the address and gives a token for the last step. */
-export function verifyEmailCode(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const [registration_id, code] = [bodyText(req, 'registration_id'), bodyText(req, 'code').slice(0, 64)];
-    const return_to = bodyReturnTo(req);
-    const missing = refuseFields({
-      registration_id: registration_id === '' ? ['required'] : [],
-      code: code.trim() === '' ? ['required'] : [],
-    });
-    const verdict = missing ? null : await verifyRegistration(req.ctx, registration_id, code);
-    if (verdict?.outcome === 'right') {
-      const { token: registration_token, registration } = verdict;
-      if (wantsJson(req)) {
-        res.set('Cache-Control', 'no-store').json({ registration_token, expires_in: completionTokenLifetime });
-        return;
-      }
-      return renderComplete(web, req, res, { registration, registration_token, return_to });
+export const verifyEmailCode = (web: Web) => async (req: Request, res: Response) => {
+  const [registration_id, code] = [bodyText(req, 'registration_id'), bodyText(req, 'code').slice(0, 64)];
+  const return_to = bodyReturnTo(req);
+  const missing = refuseFields({
+    registration_id: registration_id === '' ? ['required'] : [],
+    code: code.trim() === '' ? ['required'] : [],
+  });
+  const verdict = missing ? null : await verifyRegistration(req.ctx, registration_id, code);
+  if (verdict?.outcome === 'right') {
+    const { token: registration_token, registration } = verdict;
+    if (wantsJson(req)) {
+      res.set('Cache-Control', 'no-store').json({ registration_token, expires_in: completionTokenLifetime });
+      return;
     }
-    const refusal = missing ?? emailCodeRefusal(verdict as Exclude<typeof verdict, null>);
-    const registration = wantsJson(req) ? null : await findRegistration(req.ctx, registration_id);
-    if (!registration || registration.consumed_at) throw refusalError(refusal);
-    if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
-    renderEmailCode(web, req, res, { registration, return_to, code, refusal });
-  };
-}
+    return renderComplete(web, req, res, { registration, registration_token, return_to });
+  }
+  const refusal = missing ?? emailCodeRefusal(verdict as Exclude<typeof verdict, null>);
+  const registration = wantsJson(req) ? null : await findRegistration(req.ctx, registration_id);
+  if (!registration || registration.consumed_at) throw refusalError(refusal);
+  if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
+  renderEmailCode(web, req, res, { registration, return_to, code, refusal });
+};

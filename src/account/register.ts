@@ -65,14 +65,12 @@ async function renderRegister(
 }
 
 /** GET /register. */
-export function registerPage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const query = queryOf(req);
-    const return_to = safeReturnTo(query.get('return_to'));
-    if (req.session && return_to === null) return res.redirect(303, '/account');
-    await renderRegister(web, req, res, { return_to, email: query.get('login_hint')?.slice(0, 254) ?? '' });
-  };
-}
+export const registerPage = (web: Web) => async (req: Request, res: Response) => {
+  const query = queryOf(req);
+  const return_to = safeReturnTo(query.get('return_to'));
+  if (req.session && return_to === null) return res.redirect(303, '/account');
+  await renderRegister(web, req, res, { return_to, email: query.get('login_hint')?.slice(0, 254) ?? '' });
+};
 
 /** The address, or why nobody can have it here; the same for a known and an unknown one. */
 export function readAddress(req: Request): EmailAddress | StepRefusal {
@@ -92,39 +90,35 @@ function started(req: Request, res: Response, registration: PasscodeRow): void {
 }
 
 /** POST /register (specification 4.3.2): a code is on its way, whether or not the address has an account already. */
-export function register(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const return_to = bodyReturnTo(req);
-    const address = readAddress(req);
-    if ('status' in address) {
-      if (wantsJson(req)) throw refusalError(address);
-      return renderRegister(web, req, res, { return_to, email: bodyText(req, 'email').slice(0, 254), refusal: address });
-    }
-    const registration = await startRegistration(req.ctx, address, originOf(req));
-    if (wantsJson(req)) return started(req, res, registration);
-    res.redirect(303, verifyPath(registration.id, return_to));
-  };
-}
+export const register = (web: Web) => async (req: Request, res: Response) => {
+  const return_to = bodyReturnTo(req);
+  const address = readAddress(req);
+  if ('status' in address) {
+    if (wantsJson(req)) throw refusalError(address);
+    return renderRegister(web, req, res, { return_to, email: bodyText(req, 'email').slice(0, 254), refusal: address });
+  }
+  const registration = await startRegistration(req.ctx, address, originOf(req));
+  if (wantsJson(req)) return started(req, res, registration);
+  res.redirect(303, verifyPath(registration.id, return_to));
+};
 
 /** POST /register/resend: another code, once a minute and five times in an hour; the earlier one dies. */
-export function resend(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const registration_id = bodyText(req, 'registration_id');
-    const return_to = bodyReturnTo(req);
-    const missing = refuseFields({ registration_id: registration_id === '' ? ['required'] : [] });
-    if (missing) throw refusalError(missing);
-    const verdict = await resendCode(req.ctx, registration_id, originOf(req));
-    if (verdict.outcome === 'sent') {
-      if (wantsJson(req)) return started(req, res, verdict.registration);
-      return res.redirect(303, `${verifyPath(registration_id, return_to)}&sent=again`);
-    }
-    const refusal: StepRefusal =
-      verdict.outcome === 'expired'
-        ? { status: 410, code: 'code_expired', text: message('refusal.registration_expired') }
-        : { status: 429, code: 'rate_limited', text: waitMessage('code', verdict.retry_after), retry_after: verdict.retry_after };
-    const registration = await findRegistration(req.ctx, registration_id);
-    if (wantsJson(req) || !registration || registration.consumed_at) throw refusalError(refusal);
-    if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
-    renderEmailCode(web, req, res, { registration, return_to, refusal });
-  };
-}
+export const resend = (web: Web) => async (req: Request, res: Response) => {
+  const registration_id = bodyText(req, 'registration_id');
+  const return_to = bodyReturnTo(req);
+  const missing = refuseFields({ registration_id: registration_id === '' ? ['required'] : [] });
+  if (missing) throw refusalError(missing);
+  const verdict = await resendCode(req.ctx, registration_id, originOf(req));
+  if (verdict.outcome === 'sent') {
+    if (wantsJson(req)) return started(req, res, verdict.registration);
+    return res.redirect(303, `${verifyPath(registration_id, return_to)}&sent=again`);
+  }
+  const refusal: StepRefusal =
+    verdict.outcome === 'expired'
+      ? { status: 410, code: 'code_expired', text: message('refusal.registration_expired') }
+      : { status: 429, code: 'rate_limited', text: waitMessage('code', verdict.retry_after), retry_after: verdict.retry_after };
+  const registration = await findRegistration(req.ctx, registration_id);
+  if (wantsJson(req) || !registration || registration.consumed_at) throw refusalError(refusal);
+  if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
+  renderEmailCode(web, req, res, { registration, return_to, refusal });
+};

@@ -88,20 +88,18 @@ export async function renderTotp(
 }
 
 /** POST /account/authenticators/totp: a secret for an authenticator app; it counts once its first code was given. */
-export function beginTotp(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const [name, problems] = nameIn(req, defaultName('totp'));
-    const wrongName = refuseFields({ name: problems });
-    if (wrongName) return refuseOnAccountPage(web, req, res, wrongName);
-    const started = await startTotp(req.ctx, { user_id: sessionOf(req).user_id, name });
-    if (started.outcome !== 'started') return refuseOnAccountPage(web, req, res, { status: 409, code: 'too_many' });
-    const { authenticator_id, secret, otpauth_uri, expires_in } = started;
-    if (wantsJson(req))
-      return void res.status(201).set('Cache-Control', 'no-store').json({ authenticator_id, secret, otpauth_uri, expires_in });
-    const expires_at = new Date(req.ctx.clock.now().getTime() + totpPendingLifetime * 1000);
-    await renderTotp(web, req, res, { authenticator_id, secret, otpauth_uri, expires_at });
-  };
-}
+export const beginTotp = (web: Web) => async (req: Request, res: Response) => {
+  const [name, problems] = nameIn(req, defaultName('totp'));
+  const wrongName = refuseFields({ name: problems });
+  if (wrongName) return refuseOnAccountPage(web, req, res, wrongName);
+  const started = await startTotp(req.ctx, { user_id: sessionOf(req).user_id, name });
+  if (started.outcome !== 'started') return refuseOnAccountPage(web, req, res, { status: 409, code: 'too_many' });
+  const { authenticator_id, secret, otpauth_uri, expires_in } = started;
+  if (wantsJson(req))
+    return void res.status(201).set('Cache-Control', 'no-store').json({ authenticator_id, secret, otpauth_uri, expires_in });
+  const expires_at = new Date(req.ctx.clock.now().getTime() + totpPendingLifetime * 1000);
+  await renderTotp(web, req, res, { authenticator_id, secret, otpauth_uri, expires_at });
+};
 
 export const wrongTotpCode = message('refusal.totp_wrong_code');
 
@@ -132,21 +130,19 @@ async function askAgain(web: Web, req: Request, res: Response, id: string, error
 export const totpExpired: StepRefusal = { status: 410, code: 'code_expired', text: message('refusal.totp_expired') };
 
 /** POST /account/authenticators/totp/verify: its first code makes it good. Having it is a proof; the first one brings recovery codes. */
-export function verifyTotp(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const [id, code] = [bodyText(req, 'authenticator_id'), bodyText(req, 'code')];
-    if (isLanguageSwitch(req, res)) return askAgain(web, req, res, id);
-    const { id: session_id, user_id } = sessionOf(req);
-    const input = { authenticator_id: id, code, basis: { session_id } };
-    const added = await activateTotpOf(req.ctx, user_id, input, originOf(req));
-    if (added.outcome !== 'added') {
-      if (added.outcome === 'expired') return refuseOnAccountPage(web, req, res, totpExpired);
-      if (!wantsJson(req)) return askAgain(web, req, res, id, wrongTotpCode);
-      throw refusalError({ status: 422, code: 'invalid_code', text: wrongTotpCode, fields: { code: ['invalid_code'] } });
-    }
-    await takeStep(req, res, { method: 'enrolled', proof: added.proof }, { current: sessionOf(req) });
-    const authenticator = authenticatorDocument(added.authenticator);
-    if (added.recovery_codes === null) return done(req, res, 'totp', { authenticator });
-    showRecoveryCodes(web, req, res, { status: 200, body: { authenticator }, codes: added.recovery_codes });
-  };
-}
+export const verifyTotp = (web: Web) => async (req: Request, res: Response) => {
+  const [id, code] = [bodyText(req, 'authenticator_id'), bodyText(req, 'code')];
+  if (isLanguageSwitch(req, res)) return askAgain(web, req, res, id);
+  const { id: session_id, user_id } = sessionOf(req);
+  const input = { authenticator_id: id, code, basis: { session_id } };
+  const added = await activateTotpOf(req.ctx, user_id, input, originOf(req));
+  if (added.outcome !== 'added') {
+    if (added.outcome === 'expired') return refuseOnAccountPage(web, req, res, totpExpired);
+    if (!wantsJson(req)) return askAgain(web, req, res, id, wrongTotpCode);
+    throw refusalError({ status: 422, code: 'invalid_code', text: wrongTotpCode, fields: { code: ['invalid_code'] } });
+  }
+  await takeStep(req, res, { method: 'enrolled', proof: added.proof }, { current: sessionOf(req) });
+  const authenticator = authenticatorDocument(added.authenticator);
+  if (added.recovery_codes === null) return done(req, res, 'totp', { authenticator });
+  showRecoveryCodes(web, req, res, { status: 200, body: { authenticator }, codes: added.recovery_codes });
+};

@@ -2,17 +2,32 @@ import { Duplicate } from '../db/connection/failures.js';
 import type { ApiErrorCode } from '../lib/error-codes.js';
 import { own } from '../lib/named.js';
 
+/** The attribute at fault; an array names a place inside it. */
+export type AtFault = string | readonly (string | number)[];
+
 /** One reason why an operation can't be done, without the dialect of a surface. `detail` is public. */
 export type Problem = {
   readonly status: 401 | 403 | 404 | 409 | 410 | 422;
   readonly code: ApiErrorCode;
   readonly detail: string;
-  /** The attribute at fault; an array names a place inside it. */
-  readonly attribute?: string | readonly (string | number)[];
+  readonly attribute?: AtFault;
   /** The relationship at fault. */
   readonly relationship?: string;
   readonly meta?: Readonly<Record<string, unknown>>;
 };
+
+/** 422: what an attribute says can't be. */
+export const unfit = (attribute: AtFault, code: ApiErrorCode, detail: string): Problem => ({ status: 422, code, detail, attribute });
+
+export const invalidValue = (attribute: AtFault, detail: string): Problem => unfit(attribute, 'invalid_value', detail);
+
+/** 422: what a relationship names can't be. */
+export const unfitRelationship = (relationship: string, code: ApiErrorCode, detail: string): Problem => ({
+  status: 422,
+  code,
+  detail,
+  relationship,
+});
 
 /** Thrown when the domain refuses an operation on a record; the Management API and the dashboard render it. */
 export class Refusal extends Error {

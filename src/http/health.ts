@@ -94,14 +94,12 @@ async function databaseProblem(deps: Deps): Promise<string | null> {
 }
 
 /** GET /metrics (Prometheus): with METRICS_TOKEN; without it only for direct callers on the machine of a service whose BASE_URL is loopback, by a name of the machine. */
-export function metrics(deps: Deps) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { metricsToken: token, loopback } = deps.config;
-    const authorized = token !== null && equalDigests(digest(req.headers.authorization ?? ''), digest(`Bearer ${token}`));
-    if (!authorized && !(loopback && isDirectLoopback(req) && isToLoopback(req))) {
-      res.status(401).set('WWW-Authenticate', 'Bearer realm="metrics"').json({ error: 'invalid_token' });
-      return;
-    }
-    res.set('Content-Type', deps.metrics.registry.contentType).send(await deps.metrics.render());
-  };
-}
+export const metrics = (deps: Deps) => async (req: Request, res: Response) => {
+  const { metricsToken: token, loopback } = deps.config;
+  const authorized = token !== null && equalDigests(digest(req.headers.authorization ?? ''), digest(`Bearer ${token}`));
+  if (!authorized && !(loopback && isDirectLoopback(req) && isToLoopback(req))) {
+    res.status(401).set('WWW-Authenticate', 'Bearer realm="metrics"').json({ error: 'invalid_token' });
+    return;
+  }
+  res.set('Content-Type', deps.metrics.registry.contentType).send(await deps.metrics.render());
+};

@@ -17,21 +17,19 @@ async function isForDevelopers({ ctx, session }: Request): Promise<boolean> {
  * GET /: for people the way to their account, by the sign-in page while they aren't signed in; for administrators, and in development, the home page
  * with links to account, dashboard and documentation.
  */
-export function homePage(web: Web) {
-  return async (req: Request, res: Response, next: NextFunction): Promise<void> => {
-    await browserSession(req, res, () => undefined);
-    const { session, ctx } = req;
-    const user = session && {
-      email: session.user_email,
-      name: [session.user_first_name, session.user_last_name].filter(Boolean).join(' '),
-    };
-    const base = basePage(ctx.environment, { title: ctx.environment.name, request_id: req.request_id });
-    try {
-      res.set('Cache-Control', 'no-store');
-      if (!(await isForDevelopers(req))) return res.redirect(303, '/account');
-      web.renderPage(res, 'dev/home', { ...base, base_url: ctx.environment.issuer, user, mailbox: mayReadMailbox(req) });
-    } catch (error) {
-      next(error);
-    }
+export const homePage = (web: Web) => async (req: Request, res: Response, next: NextFunction) => {
+  await browserSession(req, res, () => undefined);
+  const { session, ctx } = req;
+  const user = session && {
+    email: session.user_email,
+    name: [session.user_first_name, session.user_last_name].filter(Boolean).join(' '),
   };
-}
+  const base = basePage(ctx.environment, { title: ctx.environment.name, request_id: req.request_id });
+  try {
+    res.set('Cache-Control', 'no-store');
+    if (!(await isForDevelopers(req))) return res.redirect(303, '/account');
+    web.renderPage(res, 'dev/home', { ...base, base_url: ctx.environment.issuer, user, mailbox: mayReadMailbox(req) });
+  } catch (error) {
+    next(error);
+  }
+};

@@ -1,4 +1,4 @@
-import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 import type { Client } from '../domain/clients/clients.js';
 import type { AnsweredRequest, Tracer } from '../platform/spans/tracer.js';
 import { healthPaths } from './health.js';
@@ -32,26 +32,24 @@ function clientOfRequest(req: Request): Pick<AnsweredRequest, 'client_id' | 'gra
  * Middleware: makes a span of every request, under which its statements, signatures and requests to others hang. After `requestDeadlines`, whose timer serves
  * all requests and belongs to none.
  */
-export function traceRequests(tracer: Tracer): RequestHandler {
-  return (req: Request, res: Response, next: NextFunction) => {
-    if (watched.has(req.path)) return next();
-    const isTrusted = req.app.get('trust proxy fn') as (address: string, hop: number) => boolean;
-    const { traceparent } = req.headers;
-    const span = tracer.request({
-      method: req.method,
-      traceparent: typeof traceparent === 'string' ? traceparent : undefined,
-      trusted: isTrusted(req.socket.remoteAddress ?? '', 0),
-    });
-    if (span.trace_id !== null) req.trace_id = span.trace_id;
-    res.on('close', () =>
-      span.end({
-        route: routeOf(req),
-        status: res.headersSent ? res.statusCode : null,
-        request_id: req.request_id,
-        ...clientOfRequest(req),
-        error_code: req.error_code ?? null,
-      }),
-    );
-    span.run(next);
-  };
-}
+export const traceRequests = (tracer: Tracer) => (req: Request, res: Response, next: NextFunction) => {
+  if (watched.has(req.path)) return next();
+  const isTrusted = req.app.get('trust proxy fn') as (address: string, hop: number) => boolean;
+  const { traceparent } = req.headers;
+  const span = tracer.request({
+    method: req.method,
+    traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+    trusted: isTrusted(req.socket.remoteAddress ?? '', 0),
+  });
+  if (span.trace_id !== null) req.trace_id = span.trace_id;
+  res.on('close', () =>
+    span.end({
+      route: routeOf(req),
+      status: res.headersSent ? res.statusCode : null,
+      request_id: req.request_id,
+      ...clientOfRequest(req),
+      error_code: req.error_code ?? null,
+    }),
+  );
+  span.run(next);
+};

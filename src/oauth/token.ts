@@ -67,40 +67,38 @@ async function limitAssertions({ limiter, deps }: Web, { ctx, client, form }: Re
 }
 
 /** POST /oauth/token (RFC 6749 3.2): answers with the tokens of the grant type (RFC 6749 5.1), `Cache-Control: no-store`. @throws {OAuthError} */
-export function token(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { ctx, client, form } = req;
-    const grant_type = form.get('grant_type');
-    if (grant_type === undefined) throw OAuthError.invalid_request('grant_type is required');
-    const grant = grantFor(client, grant_type);
-    const started = performance.now();
-    await limitAssertions(web, req, res);
-    const params = await paramsOf(grant, ctx, client, form);
-    const proof = await dpopProofOf(web, req);
-    requireBound(ctx, client, proof);
-    if (proof && !grant.spends_proof) await spendProof(ctx, proof);
-    const given = await grant.handle(ctx, client, params, () => originOf(req), proof);
-    ctx.metrics.tokenSeconds.record((performance.now() - started) / 1000, grant_type);
-    ctx.metrics.daily.add(ctx.environment.id, 'tokens', grant_type);
-    ctx.metrics.tokensIssued.count(grant_type, given.access_token.startsWith('at_') ? 'opaque' : 'jwt');
-    if (given.dropped) traceDropped(req, given.dropped);
-    const { access_token, expires_in, scope, authorization_details, refresh_token, id_token, issued_token_type } = given;
-    res.setHeader('Cache-Control', 'no-store');
-    res.setHeader('Pragma', 'no-cache');
-    res.setHeader('Content-Type', 'application/json');
-    // What is undefined is left out.
-    const token_type = given.token_type ?? (proof === null ? 'Bearer' : 'DPoP');
-    res.end(
-      JSON.stringify({
-        access_token,
-        token_type,
-        expires_in,
-        scope,
-        authorization_details: authorization_details ?? undefined,
-        refresh_token: refresh_token ?? undefined,
-        id_token,
-        issued_token_type,
-      }),
-    );
-  };
-}
+export const token = (web: Web) => async (req: Request, res: Response) => {
+  const { ctx, client, form } = req;
+  const grant_type = form.get('grant_type');
+  if (grant_type === undefined) throw OAuthError.invalid_request('grant_type is required');
+  const grant = grantFor(client, grant_type);
+  const started = performance.now();
+  await limitAssertions(web, req, res);
+  const params = await paramsOf(grant, ctx, client, form);
+  const proof = await dpopProofOf(web, req);
+  requireBound(ctx, client, proof);
+  if (proof && !grant.spends_proof) await spendProof(ctx, proof);
+  const given = await grant.handle(ctx, client, params, () => originOf(req), proof);
+  ctx.metrics.tokenSeconds.record((performance.now() - started) / 1000, grant_type);
+  ctx.metrics.daily.add(ctx.environment.id, 'tokens', grant_type);
+  ctx.metrics.tokensIssued.count(grant_type, given.access_token.startsWith('at_') ? 'opaque' : 'jwt');
+  if (given.dropped) traceDropped(req, given.dropped);
+  const { access_token, expires_in, scope, authorization_details, refresh_token, id_token, issued_token_type } = given;
+  res.setHeader('Cache-Control', 'no-store');
+  res.setHeader('Pragma', 'no-cache');
+  res.setHeader('Content-Type', 'application/json');
+  // What is undefined is left out.
+  const token_type = given.token_type ?? (proof === null ? 'Bearer' : 'DPoP');
+  res.end(
+    JSON.stringify({
+      access_token,
+      token_type,
+      expires_in,
+      scope,
+      authorization_details: authorization_details ?? undefined,
+      refresh_token: refresh_token ?? undefined,
+      id_token,
+      issued_token_type,
+    }),
+  );
+};

@@ -9,7 +9,6 @@ export const bindings = {
 const contextClass = (name: string) => `urn:oasis:names:tc:SAML:2.0:ac:classes:${name}`;
 export const passwordContext = contextClass('PasswordProtectedTransport');
 export const unspecifiedContext = contextClass('unspecified');
-/** REFEDS MFA Profile. */
 export const secondFactorContext = 'https://refeds.org/profile/mfa';
 
 /** The classes of sign-in that a request can demand (SAML Core 3.3.2.2.1), as ours. Every sign-in is as good as a password's. */

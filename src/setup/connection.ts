@@ -111,58 +111,54 @@ function attributesOf(guide: SetupGuide, sent: Readonly<Record<string, string>>,
 }
 
 /** POST /setup/{token}/connection: makes the connection, disabled, or changes it; it is tested anew then. */
-export function saveConnection(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { link, organization } = heldOf(req);
-    const made = await madeBy(req);
-    const guide = chosenGuide(req, made, req.form);
-    if (!guide) return render(web, req, res, made, { status: 422 });
-    const values = Object.fromEntries(Object.keys(guide.fields).map((name) => [name, (req.form.get(name) ?? '').trim()]));
-    const attributes = attributesOf(guide, values, made);
-    const name = `${organization.name.slice(0, 50)}-${link.id.slice(-12)}`;
-    const added = {
-      name,
-      display_name: guide.name ?? organization.display_name,
-      strategy: guide.protocol,
-      status: 'disabled',
-      ...attributes,
-    };
-    const call = callOf(req);
-    const outcome = made
+export const saveConnection = (web: Web) => async (req: Request, res: Response) => {
+  const { link, organization } = heldOf(req);
+  const made = await madeBy(req);
+  const guide = chosenGuide(req, made, req.form);
+  if (!guide) return render(web, req, res, made, { status: 422 });
+  const values = Object.fromEntries(Object.keys(guide.fields).map((name) => [name, (req.form.get(name) ?? '').trim()]));
+  const attributes = attributesOf(guide, values, made);
+  const name = `${organization.name.slice(0, 50)}-${link.id.slice(-12)}`;
+  const added = {
+    name,
+    display_name: guide.name ?? organization.display_name,
+    strategy: guide.protocol,
+    status: 'disabled',
+    ...attributes,
+  };
+  const call = callOf(req);
+  const outcome = made
       ? await tryWrite(call, path, { kind: 'update', id: made.id, document: sentDocument('connection', attributes, made.id) })
       : await tryWrite(call, path, { kind: 'create', id: null, document: sentDocument('connection', added) }, (tx) => noteSetupConnection(tx, link, link.id)); // prettier-ignore
-    if (isRefused(outcome)) {
-      const errors = errorsOf(wordsOf(req), guide, outcome);
-      return render(web, req, res, made, { status: 422, errors, values: { ...values, provider_client_secret: '' }, guide });
-    }
-    res.redirect(303, `${pathOf(heldOf(req))}/connection`);
-  };
-}
+  if (isRefused(outcome)) {
+    const errors = errorsOf(wordsOf(req), guide, outcome);
+    return render(web, req, res, made, { status: 422, errors, values: { ...values, provider_client_secret: '' }, guide });
+  }
+  res.redirect(303, `${pathOf(heldOf(req))}/connection`);
+};
 
 const nothing = () => new PageError(404, 'not_found', message('refusal.nothing_here'));
 
 /** POST /setup/{token}/connection/{verb}: test, enable what was tested, disable, or remove what is disabled to choose another provider. @throws {PageError} 404 */
-export function actOnConnection(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const made = await madeBy(req);
-    if (!made) throw nothing();
-    const { id } = made;
-    const call = callOf(req);
-    const { tested_version } = heldOf(req).link;
-    const setStatus = (status: string, expected: readonly number[] | null) =>
-      tryWrite(call, path, { kind: 'update', id, document: sentDocument('connection', { status }, id), expected });
-    const verbs: Readonly<Record<string, () => ReturnType<typeof tryWrite>>> = {
-      test: () => tryWrite(call, path, { kind: 'act', id, name: 'test' }),
-      enable: () => setStatus('enabled', [tested_version ?? 0]),
-      disable: () => setStatus('disabled', null),
-      remove: () => tryWrite(call, path, { kind: 'delete', id, expected: made.attributes['status'] === 'disabled' ? null : [0] }),
-    };
-    const verb = String(req.params['verb']);
-    if (!Object.hasOwn(verbs, verb)) throw nothing();
-    const outcome = await (verbs[verb] as () => ReturnType<typeof tryWrite>)();
-    if (isRefused(outcome)) return render(web, req, res, made, { status: 409, errors: { form: wordsOf(req).t('setup.test_first') } });
-    // From a form the way to another site leads over a page of ours (`form-action`).
-    const login = outcome.meta?.['login_url'];
-    res.redirect(303, typeof login === 'string' ? `${login}&from=form` : `${pathOf(heldOf(req))}/connection`);
+export const actOnConnection = (web: Web) => async (req: Request, res: Response) => {
+  const made = await madeBy(req);
+  if (!made) throw nothing();
+  const { id } = made;
+  const call = callOf(req);
+  const { tested_version } = heldOf(req).link;
+  const setStatus = (status: string, expected: readonly number[] | null) =>
+    tryWrite(call, path, { kind: 'update', id, document: sentDocument('connection', { status }, id), expected });
+  const verbs: Readonly<Record<string, () => ReturnType<typeof tryWrite>>> = {
+    test: () => tryWrite(call, path, { kind: 'act', id, name: 'test' }),
+    enable: () => setStatus('enabled', [tested_version ?? 0]),
+    disable: () => setStatus('disabled', null),
+    remove: () => tryWrite(call, path, { kind: 'delete', id, expected: made.attributes['status'] === 'disabled' ? null : [0] }),
   };
-}
+  const verb = String(req.params['verb']);
+  if (!Object.hasOwn(verbs, verb)) throw nothing();
+  const outcome = await (verbs[verb] as () => ReturnType<typeof tryWrite>)();
+  if (isRefused(outcome)) return render(web, req, res, made, { status: 409, errors: { form: wordsOf(req).t('setup.test_first') } });
+  // From a form the way to another site leads over a page of ours (`form-action`).
+  const login = outcome.meta?.['login_url'];
+  res.redirect(303, typeof login === 'string' ? `${login}&from=form` : `${pathOf(heldOf(req))}/connection`);
+};

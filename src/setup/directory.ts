@@ -24,15 +24,13 @@ async function render(web: Web, req: Request, res: Response, token: string | nul
 export const directoryPage = (web: Web) => (req: Request, res: Response) => render(web, req, res, null);
 
 /** POST /setup/{token}/directory: makes the directory, or another token of it, and shows that once; sent again, the form makes no second one. */
-export function makeToken(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const call = callOf(req);
-    const seen = Number(req.form.get('version'));
-    const directory = seen > 0 ? await directoryOf(req) : null;
-    const outcome = directory
-      ? await tryWrite(call, path, { kind: 'act', id: directory.id, name: 'rotate_token', expected: [seen] })
-      : await tryWrite(call, path, { kind: 'create', id: null, document: sentDocument('directory', {}) });
-    if (isRefused(outcome)) return render(web, req, res, null, 409);
-    await render(web, req, res, String(outcome.once?.['token']));
-  };
-}
+export const makeToken = (web: Web) => async (req: Request, res: Response) => {
+  const call = callOf(req);
+  const seen = Number(req.form.get('version'));
+  const directory = seen > 0 ? await directoryOf(req) : null;
+  const outcome = directory
+    ? await tryWrite(call, path, { kind: 'act', id: directory.id, name: 'rotate_token', expected: [seen] })
+    : await tryWrite(call, path, { kind: 'create', id: null, document: sentDocument('directory', {}) });
+  if (isRefused(outcome)) return render(web, req, res, null, 409);
+  await render(web, req, res, String(outcome.once?.['token']));
+};

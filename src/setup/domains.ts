@@ -39,36 +39,32 @@ const sentenceOf = ({ t }: Words, { code }: Refused): string =>
   );
 
 /** POST /setup/{token}/domains: a domain that waits for its record. */
-export function addDomain(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const words = wordsOf(req);
-    const call = callOf(req);
-    const typed = (req.form.get('domain') ?? '').trim().slice(0, 300);
-    const document = sentDocument('organization_domain', { domain: typed.toLowerCase().replace(/\.$/, '') });
-    const outcome = await tryWrite(call, path, { kind: 'create', id: null, document });
-    if (isRefused(outcome) && outcome[0]?.code === 'too_many') {
-      const count = (await ownRecords(call, path)).length;
-      return render(web, req, res, { status: 409, errors: { form: words.t('setup.domain_limit', { count }) }, typed });
-    }
-    if (isRefused(outcome))
-      return render(web, req, res, { status: 422, errors: { domain: sentenceOf(words, outcome[0] as Refused) }, typed });
-    res.redirect(303, `${pathOf(heldOf(req))}/domains#domain-${String(outcome.row['id'])}`);
-  };
-}
+export const addDomain = (web: Web) => async (req: Request, res: Response) => {
+  const words = wordsOf(req);
+  const call = callOf(req);
+  const typed = (req.form.get('domain') ?? '').trim().slice(0, 300);
+  const document = sentDocument('organization_domain', { domain: typed.toLowerCase().replace(/\.$/, '') });
+  const outcome = await tryWrite(call, path, { kind: 'create', id: null, document });
+  if (isRefused(outcome) && outcome[0]?.code === 'too_many') {
+    const count = (await ownRecords(call, path)).length;
+    return render(web, req, res, { status: 409, errors: { form: words.t('setup.domain_limit', { count }) }, typed });
+  }
+  if (isRefused(outcome))
+    return render(web, req, res, { status: 422, errors: { domain: sentenceOf(words, outcome[0] as Refused) }, typed });
+  res.redirect(303, `${pathOf(heldOf(req))}/domains#domain-${String(outcome.row['id'])}`);
+};
 
 /** POST /setup/{token}/domains/{id}/verify looks for the record now; /remove takes away what isn't proven. @throws {PageError} 404 */
-export function actOnDomain(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const call = callOf(req);
-    const [id, verb] = [String(req.params['id']), req.params['verb']];
-    if (verb !== 'verify' && verb !== 'remove') throw new PageError(404, 'not_found', message('refusal.nothing_here'));
-    const { attributes } = await ownRecord(call, path, id);
-    if (verb === 'remove' && attributes['status'] === 'verified') throw new PageError(404, 'not_found', message('refusal.nothing_here'));
-    const write = verb === 'verify' ? ({ kind: 'act', id, name: 'verify' } as const) : ({ kind: 'delete', id } as const);
-    const outcome = await tryWrite(call, path, write);
-    // Another organization has proven it: only who has the record in the zone is told that.
-    const errors = { form: wordsOf(req).t('setup.domain_taken', { service: req.ctx.environment.name }) };
-    if (isRefused(outcome)) return render(web, req, res, { status: 409, errors });
-    res.redirect(303, `${pathOf(heldOf(req))}/domains${verb === 'verify' ? `#domain-${id}` : ''}`);
-  };
-}
+export const actOnDomain = (web: Web) => async (req: Request, res: Response) => {
+  const call = callOf(req);
+  const [id, verb] = [String(req.params['id']), req.params['verb']];
+  if (verb !== 'verify' && verb !== 'remove') throw new PageError(404, 'not_found', message('refusal.nothing_here'));
+  const { attributes } = await ownRecord(call, path, id);
+  if (verb === 'remove' && attributes['status'] === 'verified') throw new PageError(404, 'not_found', message('refusal.nothing_here'));
+  const write = verb === 'verify' ? ({ kind: 'act', id, name: 'verify' } as const) : ({ kind: 'delete', id } as const);
+  const outcome = await tryWrite(call, path, write);
+  // Another organization has proven it: only who has the record in the zone is told that.
+  const errors = { form: wordsOf(req).t('setup.domain_taken', { service: req.ctx.environment.name }) };
+  if (isRefused(outcome)) return render(web, req, res, { status: 409, errors });
+  res.redirect(303, `${pathOf(heldOf(req))}/domains${verb === 'verify' ? `#domain-${id}` : ''}`);
+};

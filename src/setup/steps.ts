@@ -63,49 +63,43 @@ function needsOf({ sections }: SetupLink): SetupWelcomePage['needs'] {
 }
 
 /** GET /setup/{token}: whose link it is, and a button; changes nothing. For the browser that pressed it: the steps. */
-export function firstPage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const held = heldOf(req);
-    const title = wordsOf(req).t('setup.title', { organization: held.organization.display_name });
-    if (held.status === 'started' && req.params['token'] !== held.link.id) return res.redirect(303, pathOf(held));
-    const page = await stepPage(req, res, title);
-    if (held.status === 'started') return web.renderPage(res, 'setup/steps', page);
-    web.renderPage(res, 'setup/welcome', { ...page, path: `/setup/${String(req.params['token'])}`, needs: needsOf(held.link) });
-  };
-}
+export const firstPage = (web: Web) => async (req: Request, res: Response) => {
+  const held = heldOf(req);
+  const title = wordsOf(req).t('setup.title', { organization: held.organization.display_name });
+  if (held.status === 'started' && req.params['token'] !== held.link.id) return res.redirect(303, pathOf(held));
+  const page = await stepPage(req, res, title);
+  if (held.status === 'started') return web.renderPage(res, 'setup/steps', page);
+  web.renderPage(res, 'setup/welcome', { ...page, path: `/setup/${String(req.params['token'])}`, needs: needsOf(held.link) });
+};
 
 /** POST /setup/{token}: makes the link this browser's, once (specification 16.9.3). */
-export function begin(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const held = heldOf(req);
-    if (held.status === 'started') return res.redirect(303, pathOf(held));
-    const secret = setupBrowserOf(req) ?? randomToken('');
-    const call = callOf(req);
-    const started = await transaction(call.ctx, async (tx) => {
-      const link = await startSetupLink(tx, held.link, secret);
-      if (link) await record({ ...call, ctx: tx }, link, 'started', 'pending');
-      return link;
-    });
-    if (!started) return refuseLink(web, req, res, 'elsewhere');
-    setCookie(req, res, browserCookie, secret, cookieSeconds);
-    res.redirect(303, pathOf(held));
-  };
-}
+export const begin = (web: Web) => async (req: Request, res: Response) => {
+  const held = heldOf(req);
+  if (held.status === 'started') return res.redirect(303, pathOf(held));
+  const secret = setupBrowserOf(req) ?? randomToken('');
+  const call = callOf(req);
+  const started = await transaction(call.ctx, async (tx) => {
+    const link = await startSetupLink(tx, held.link, secret);
+    if (link) await record({ ...call, ctx: tx }, link, 'started', 'pending');
+    return link;
+  });
+  if (!started) return refuseLink(web, req, res, 'elsewhere');
+  setCookie(req, res, browserCookie, secret, cookieSeconds);
+  res.redirect(303, pathOf(held));
+};
 
 /** POST /setup/{token}/finish: the link ends. */
-export function finish(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { link, organization } = heldOf(req);
-    const call = callOf(req);
-    const finished = await transaction(call.ctx, async (tx) => {
-      const ended = await finishSetupLink(tx, link);
-      if (ended) await record({ ...call, ctx: tx }, ended, 'finished', 'started');
-      return ended;
-    });
-    if (!finished) return refuseLink(web, req, res, 'finished');
-    const { t } = wordsOf(req);
-    const page = basePage(req.ctx.environment, { title: t('setup.finished_title'), request_id: req.request_id });
-    const text = [t('setup.finished', { organization: organization.display_name })];
-    web.renderPage(res, 'account/message', { ...page, tone: 'good', text, next: null });
-  };
-}
+export const finish = (web: Web) => async (req: Request, res: Response) => {
+  const { link, organization } = heldOf(req);
+  const call = callOf(req);
+  const finished = await transaction(call.ctx, async (tx) => {
+    const ended = await finishSetupLink(tx, link);
+    if (ended) await record({ ...call, ctx: tx }, ended, 'finished', 'started');
+    return ended;
+  });
+  if (!finished) return refuseLink(web, req, res, 'finished');
+  const { t } = wordsOf(req);
+  const page = basePage(req.ctx.environment, { title: t('setup.finished_title'), request_id: req.request_id });
+  const text = [t('setup.finished', { organization: organization.display_name })];
+  web.renderPage(res, 'account/message', { ...page, tone: 'good', text, next: null });
+};

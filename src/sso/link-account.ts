@@ -107,30 +107,28 @@ function addressOf(req: Request, waiting: Waiting, user: UserRow): string {
  * POST /auth/sso/link: with a whole sign-in to the local account, the second step too where one is due, the two accounts are one from now on.
  * @throws {PageError} 409 when the account at the provider was linked to another user meanwhile
  */
-export function linkAccount(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const waiting = openWaiting(req);
-    if (waiting) req.return_to = waiting.return_to;
-    const connection = waiting && (await connectionOf(req.ctx, waiting.account.connection_id));
-    const user = waiting && (await findUser(req.ctx.scope, waiting.user_id));
-    if (!waiting || !user) throw ssoRefusal('sso_state_mismatch', { next: backToSignIn(null) });
-    if (connection?.status !== 'enabled') throw ssoRefusal('not_found');
-    // The connection has changed since: what the earlier provider said doesn't count.
-    if (connection.generation !== waiting.account.generation)
-      throw ssoRefusal('sso_state_mismatch', { next: backToSignIn(waiting.return_to) });
-    if (await requiresOtherConnection(req.ctx, connection, user.email)) throw ssoRefusal('sso_domain_not_allowed');
-    const email = waiting.again ? (req.form.get('email') ?? '').slice(0, 254) : user.email;
-    const shown = { link: req.form.get('link') ?? '', waiting, connection, email };
-    if (isLanguageSwitch(req, res)) return render(web, req, res, shown);
-    const { amr, acr, sid = null, account, session_until, return_to } = waiting;
-    const provider_account = { account, provider: connection.display_name, by_word: false, session_until };
-    const password = req.form.get('password') ?? '';
-    const given = { email: addressOf(req, waiting, user), password, provider: { amr, acr, auth_time: null, sid }, provider_account };
-    const reached = await takeStep(req, res, { method: 'local_account', ...given }, { return_to });
-    if (reached.outcome === 'blocked') throw ssoRefusal('account_blocked');
-    if (reached.outcome === 'breached')
-      throw ssoRefusal('password_reset_required', { next: { href: '/password/forgot', label: 'reset.title' } });
-    if (reached.outcome === 'invalid') return render(web, req, res, { ...shown, failed: true });
-    res.redirect(303, onwardPath(reached, return_to));
-  };
-}
+export const linkAccount = (web: Web) => async (req: Request, res: Response) => {
+  const waiting = openWaiting(req);
+  if (waiting) req.return_to = waiting.return_to;
+  const connection = waiting && (await connectionOf(req.ctx, waiting.account.connection_id));
+  const user = waiting && (await findUser(req.ctx.scope, waiting.user_id));
+  if (!waiting || !user) throw ssoRefusal('sso_state_mismatch', { next: backToSignIn(null) });
+  if (connection?.status !== 'enabled') throw ssoRefusal('not_found');
+  // The connection has changed since: what the earlier provider said doesn't count.
+  if (connection.generation !== waiting.account.generation)
+    throw ssoRefusal('sso_state_mismatch', { next: backToSignIn(waiting.return_to) });
+  if (await requiresOtherConnection(req.ctx, connection, user.email)) throw ssoRefusal('sso_domain_not_allowed');
+  const email = waiting.again ? (req.form.get('email') ?? '').slice(0, 254) : user.email;
+  const shown = { link: req.form.get('link') ?? '', waiting, connection, email };
+  if (isLanguageSwitch(req, res)) return render(web, req, res, shown);
+  const { amr, acr, sid = null, account, session_until, return_to } = waiting;
+  const provider_account = { account, provider: connection.display_name, by_word: false, session_until };
+  const password = req.form.get('password') ?? '';
+  const given = { email: addressOf(req, waiting, user), password, provider: { amr, acr, auth_time: null, sid }, provider_account };
+  const reached = await takeStep(req, res, { method: 'local_account', ...given }, { return_to });
+  if (reached.outcome === 'blocked') throw ssoRefusal('account_blocked');
+  if (reached.outcome === 'breached')
+    throw ssoRefusal('password_reset_required', { next: { href: '/password/forgot', label: 'reset.title' } });
+  if (reached.outcome === 'invalid') return render(web, req, res, { ...shown, failed: true });
+  res.redirect(303, onwardPath(reached, return_to));
+};

@@ -84,30 +84,26 @@ function render(web: Web, req: Request, res: Response, { client, connection, sco
 }
 
 /** GET /account/provider_access: what a client would get of the provider, for whoever is signed in; nothing is changed. */
-export function providerAccessPage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    res.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
-    if (!req.session) return res.redirect(303, withReturnTo('/login', {}, req.originalUrl));
-    render(web, req, res, await requestedOf(req, queryOf(req)));
-  };
-}
+export const providerAccessPage = (web: Web) => async (req: Request, res: Response) => {
+  res.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
+  if (!req.session) return res.redirect(303, withReturnTo('/login', {}, req.originalUrl));
+  render(web, req, res, await requestedOf(req, queryOf(req)));
+};
 
 /** POST /account/provider_access: the person allows it, and is led to the provider, which asks them too. */
-export function allowProviderAccess(web: Web, memory: ProviderMemory) {
-  return async (req: Request, res: Response): Promise<void> => {
-    if (!req.session) return res.redirect(303, '/login?return_to=%2Faccount');
-    const requested = await requestedOf(req, req.form);
-    const { client, connection, scopes, redirect_uri } = requested;
-    const href = await destination(req, res, memory, connection, {
-      purpose: 'access',
-      return_to: null,
-      session_id: req.session.id,
-      demand: null,
-      keeps: { client_id: client.id, scopes, asked: true, redirect_uri },
-    });
-    leaveForProvider(web, req, res, connection, href);
-  };
-}
+export const allowProviderAccess = (web: Web, memory: ProviderMemory) => async (req: Request, res: Response) => {
+  if (!req.session) return res.redirect(303, '/login?return_to=%2Faccount');
+  const requested = await requestedOf(req, req.form);
+  const { client, connection, scopes, redirect_uri } = requested;
+  const href = await destination(req, res, memory, connection, {
+    purpose: 'access',
+    return_to: null,
+    session_id: req.session.id,
+    demand: null,
+    keeps: { client_id: client.id, scopes, asked: true, redirect_uri },
+  });
+  leaveForProvider(web, req, res, connection, href);
+};
 
 /**
  * Keeps what the provider gave, for the client that the person allowed it, with the account connected if it wasn't; and back to the client.

@@ -118,50 +118,46 @@ function properHost(req: Request): string | null {
  * GET /auth/sso/{connection_id}: off to the provider. Unknown, disabled and foreign connections are one 404 (specification 8.2.1), and so are those
  * that the client doesn't offer for which somebody signs in.
  */
-export function start(web: Web, memory: ProviderMemory) {
-  return async (req: Request<{ connection_id: string }>, res: Response): Promise<void> => {
-    const query = queryOf(req);
-    const connection = await connectionOf(req.ctx, req.params.connection_id);
-    const ticket = query.get('test');
-    const test = connection !== null && ticket !== undefined ? openTestTicket(req.ctx, ticket, connection.id) : null;
-    const isTest = test !== null;
-    if (!connection || (connection.status !== 'enabled' && !isTest)) throw ssoRefusal('not_found');
-    res.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
-    const elsewhere = properHost(req);
-    if (elsewhere !== null) return res.redirect(303, elsewhere);
-    const return_to = safeReturnTo(query.get('return_to'));
-    const offered = isTest ? [connection] : await offeredConnections(req.ctx, pendingClientId(req, return_to));
-    // Those of organizations are offered on their own pages, and found by an address.
-    if (connection.organization_id === null && !offered.some(({ id }) => id === connection.id)) throw ssoRefusal('not_found');
-    const purpose = isTest ? 'test' : 'login';
-    const freshness = isTest ? null : await requiredFreshness(req, return_to, query.get('prompt') === 'login');
-    const tested = test && { tells_people: test.tells_people, ...(test.setup && { setup: test.setup }) };
-    const keeps = isTest ? null : await keptAtSignIn(req, connection, pendingClientId(req, return_to));
-    const begin = { purpose, return_to, session_id: null, demand: freshness, ...(keeps && { keeps }), ...tested } as const;
-    const href = await destination(req, res, memory, connection, begin).catch(async (error: unknown) => {
-      if (!(error instanceof PageError)) throw error;
-      if (!test) throw withNext(error, backToSignIn(return_to));
-      await finishTest.refused(web, req, res, connection, error, test.setup);
-    });
-    if (href === undefined) return;
-    // The sign-in form sends addresses of a connection's domain here.
-    if (query.get('from') === 'form' && isBrowser(req)) return leaveForProvider(web, req, res, connection, href);
-    res.redirect(303, href);
-  };
-}
+export const start = (web: Web, memory: ProviderMemory) => async (req: Request<{ connection_id: string }>, res: Response) => {
+  const query = queryOf(req);
+  const connection = await connectionOf(req.ctx, req.params.connection_id);
+  const ticket = query.get('test');
+  const test = connection !== null && ticket !== undefined ? openTestTicket(req.ctx, ticket, connection.id) : null;
+  const isTest = test !== null;
+  if (!connection || (connection.status !== 'enabled' && !isTest)) throw ssoRefusal('not_found');
+  res.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
+  const elsewhere = properHost(req);
+  if (elsewhere !== null) return res.redirect(303, elsewhere);
+  const return_to = safeReturnTo(query.get('return_to'));
+  const offered = isTest ? [connection] : await offeredConnections(req.ctx, pendingClientId(req, return_to));
+  // Those of organizations are offered on their own pages, and found by an address.
+  if (connection.organization_id === null && !offered.some(({ id }) => id === connection.id)) throw ssoRefusal('not_found');
+  const purpose = isTest ? 'test' : 'login';
+  const freshness = isTest ? null : await requiredFreshness(req, return_to, query.get('prompt') === 'login');
+  const tested = test && { tells_people: test.tells_people, ...(test.setup && { setup: test.setup }) };
+  const keeps = isTest ? null : await keptAtSignIn(req, connection, pendingClientId(req, return_to));
+  const begin = { purpose, return_to, session_id: null, demand: freshness, ...(keeps && { keeps }), ...tested } as const;
+  const href = await destination(req, res, memory, connection, begin).catch(async (error: unknown) => {
+    if (!(error instanceof PageError)) throw error;
+    if (!test) throw withNext(error, backToSignIn(return_to));
+    await finishTest.refused(web, req, res, connection, error, test.setup);
+  });
+  if (href === undefined) return;
+  // The sign-in form sends addresses of a connection's domain here.
+  if (query.get('from') === 'form' && isBrowser(req)) return leaveForProvider(web, req, res, connection, href);
+  res.redirect(303, href);
+};
 
 /** POST /auth/sso/{connection_id}/connect: a signed-in user ties an account at the provider to this one. Needs `csrf` before: a link alone must not. */
-export function connect(web: Web, memory: ProviderMemory) {
-  return async (req: Request<{ connection_id: string }>, res: Response): Promise<void> => {
-    if (!req.session) return res.redirect(303, '/login?return_to=%2Faccount');
-    const connection = await connectionOf(req.ctx, req.params.connection_id);
-    if (connection?.status !== 'enabled') throw ssoRefusal('not_found');
-    const href = await destination(req, res, memory, connection, {
-      purpose: 'connect',
-      return_to: '/account?done=connected',
-      session_id: req.session.id,
-      demand: null,
-    });
-    leaveForProvider(web, req, res, connection, href);
-  };
-}
+export const connect = (web: Web, memory: ProviderMemory) => async (req: Request<{ connection_id: string }>, res: Response) => {
+  if (!req.session) return res.redirect(303, '/login?return_to=%2Faccount');
+  const connection = await connectionOf(req.ctx, req.params.connection_id);
+  if (connection?.status !== 'enabled') throw ssoRefusal('not_found');
+  const href = await destination(req, res, memory, connection, {
+    purpose: 'connect',
+    return_to: '/account?done=connected',
+    session_id: req.session.id,
+    demand: null,
+  });
+  leaveForProvider(web, req, res, connection, href);
+};

@@ -165,7 +165,7 @@ describe('a change of one’s own', () => {
 
 describe('administrators', () => {
   const refusal = { status: '422', code: 'password_breached', source: { pointer: '/data/attributes/password' } };
-  const create = (attributes: object) => api.post('/users', { data: { type: 'user', attributes: { email: newAddress(), ...attributes } } });
+  const create = (attributes: object) => api.attempt('users', { email: newAddress(), ...attributes });
 
   test('can’t give a leaked password to a new user or an old one; a hash from elsewhere is taken as it is', async () => {
     const before = hashed;
@@ -175,9 +175,7 @@ describe('administrators', () => {
     const made = await create({ password: fresh });
     expect(made.status).toBe(201);
     const { id } = made.body['data'] as { id: string };
-    expect(firstError(await api.patch(`/users/${id}`, { data: { type: 'user', id, attributes: { password: leaked } } }))).toMatchObject(
-      refusal,
-    );
+    expect(firstError(await api.update('users', id, { password: leaked }))).toMatchObject(refusal);
     mirror.asked.length = 0;
     const imported = await create({ password_hash: await cheapPasswords().hash(leaked) });
     expect([imported.status, mirror.asked]).toEqual([201, []]);
@@ -271,8 +269,7 @@ test('an environment that takes leaked passwords asks nobody, from the moment th
   const [environment] = (await api.get('/environments?filter[slug]=default')).body['data'] as { id: string; attributes: object }[];
   const id = environment?.id as string;
   expect(environment?.attributes).toMatchObject({ breached_passwords: 'refuse' });
-  const set = (breached_passwords: string) =>
-    api.patch(`/environments/${id}`, { data: { type: 'environment', id, attributes: { breached_passwords } } });
+  const set = (breached_passwords: string) => api.update('environments', id, { breached_passwords });
   expect((await set('maybe')).status).toBe(422);
   expect((await set('off')).status).toBe(200);
   const { registration_token } = await provenAddress();

@@ -12,7 +12,7 @@ const api = shared(() => manage(service.url));
 /** What PATCH of the Management API does, as a directory and an import do. */
 async function moveAddress(id: string): Promise<void> {
   const attributes = { email: `moved-${id}@example.com`, email_verified: true };
-  expect((await api.patch(`/users/${id}`, { data: { type: 'user', id, attributes } })).status).toBe(200);
+  expect((await api.update('users', id, attributes)).status).toBe(200);
 }
 
 test('a sign-in that a code at the address before began does not go on (attack 68.1930)', async () => {

@@ -135,8 +135,7 @@ async function byReset({ email }: UserRow, link: boolean): Promise<Browser> {
   return browser;
 }
 
-const patch = async ({ id }: UserRow, attributes: object) =>
-  expect((await api.patch(`/users/${id}`, { data: { type: 'user', id, attributes } })).status).toBe(200);
+const patch = async ({ id }: UserRow, attributes: object) => expect((await api.update('users', id, attributes)).status).toBe(200);
 
 /** The provider of the organization whose domain it is says so; nothing of the account is asked for. */
 async function byOrganization({ email }: UserRow): Promise<Browser> {
@@ -342,13 +341,11 @@ describe('what administrators change is told to the person by mail', () => {
   test('an authenticator that is moved in or removed (attack 22.915)', async () => {
     const user = await addUser(ctx);
     const relationships = { user: { data: { type: 'user', id: user.id } } };
-    const made = await api.post('/authenticators', {
-      data: {
-        type: 'authenticator',
-        attributes: { kind: 'totp', name: 'Moved', secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' },
-        relationships,
-      },
-    });
+    const made = await api.attempt(
+      'authenticators',
+      { kind: 'totp', name: 'Moved', secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' },
+      relationships,
+    );
     expect(made.status).toBe(201);
     const { id } = made.body['data'] as { id: string };
     expect((await lastMailTo(service.url, user.email)).text).toContain('The authenticator app “Moved” was added to your account');

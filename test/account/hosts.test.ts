@@ -25,7 +25,7 @@ const side = 'login.side.example';
 
 /** Adds the domain as whoever holds nothing else, and puts the record into its zone. */
 async function added(domain: string): Promise<string> {
-  const made = await narrow.create('custom_domains', 'custom_domain', { domain });
+  const made = await narrow.create('custom_domains', { domain });
   const [record] = made['attributes'].verification_records as { name: string; value: string }[];
   records.set(record?.name ?? '', [record?.value ?? '']);
   return made['id'] as string;
@@ -35,8 +35,7 @@ async function verified(domain: string): Promise<string> {
   expect((await api.patch(`/custom_domains/${id}/verify`)).body['data'].attributes.status).toBe('verified');
   return id;
 }
-const change = (by: Api, id: string, attributes: Document) =>
-  by.patch(`/custom_domains/${id}`, { data: { type: 'custom_domain', id, attributes } });
+const change = (by: Api, id: string, attributes: Document) => by.update('custom_domains', id, attributes);
 const codeOf = ({ status, body }: { status: number; body: Document }) => [status, body['errors']?.[0].code];
 const relatedOrigins = async () => ((await (await fetch(`${service.url}/.well-known/webauthn`)).json()) as { origins: string[] }).origins;
 

@@ -57,7 +57,7 @@ test('its mail and its page look like the organization; the mail says on whose s
   const organization = await addOrganization(api);
   const id = organization['id'] as string;
   const branding = { logo_url: 'https://acme.example/logo.png', primary_color: '#0b6b3a' };
-  await api.patch(`/organizations/${id}`, { data: { type: 'organization', id, attributes: { branding } } });
+  await api.update('organizations', id, { branding });
   await invite(api, { organization, email });
   const { display_name } = organization['attributes'];
   const { text, html } = await lastMailTo(service.url, email);
@@ -82,7 +82,6 @@ test('whoever was removed does not come back by an invitation of before, but by 
   const user = (await api.get(`/users?filter[email]=${email}`)).body['data'][0] as Document;
   const { id } = await api.create(
     'organization_memberships',
-    'organization_membership',
     {},
     { organization: link('organization', organization['id']), user: link('user', user['id']) },
   );
@@ -176,7 +175,7 @@ async function register(browser: Browser, path: string): Promise<{ complete: () 
 
 const setRegistration = async (registration_enabled: boolean) => {
   const { id } = (await api.get('/environments?filter[slug]=default')).body['data'][0];
-  await api.patch(`/environments/${id}`, { data: { type: 'environment', id, attributes: { registration_enabled } } });
+  await api.update('environments', id, { registration_enabled });
 };
 
 test('a stranger registers without a code, even where registration is off, and is a member (specification 16.10.6, attack 43.1338)', async () => {

@@ -108,7 +108,7 @@ describe('signing in', () => {
     expect(page).toContain('That passkey no longer signs anyone in here.');
   });
 
-  test('a challenge is good once, for five minutes, in the browser that it was made for (attack 25.539)', async () => {
+  test('a challenge is good once, for five minutes, in the browser that it was made for (attack 25.501)', async () => {
     const { authenticator } = await somebody();
     const browser = new Browser(service.url);
     const options = await optionsAt(browser, '/login/passkey/options');
@@ -215,7 +215,7 @@ describe('signing in', () => {
     expect(browser.cookies.has('idp_session')).toBe(false);
   });
 
-  test('a form of another site, or without its token, signs nobody in (attack 25.544)', async () => {
+  test('a form of another site, or without its token, signs nobody in (attack 25.537)', async () => {
     const { authenticator } = await somebody();
     const browser = new Browser(service.url);
     const page = await (await browser.get('/login')).text();

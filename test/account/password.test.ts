@@ -276,7 +276,7 @@ describe('change', () => {
     const [user, client] = [await newUser(), await addClient(ctx)];
     const tokens = await redeem(service.url, client, await authorizeCode(await signedIn(user), client, { scope: 'openid offline_access' }));
     const api = await manage(service.url);
-    const answer = await api.patch(`/users/${user.id}`, { data: { type: 'user', id: user.id, attributes: { password: fresh } } });
+    const answer = await api.update('users', user.id, { password: fresh });
     expect(answer.status).toBe(200);
     const refreshed = await tokenRequest(service.url, client, {
       grant_type: 'refresh_token',

@@ -1,5 +1,6 @@
 // The second step at /login/verify: what it asks, what completes it, what it never opens.
 import { describe, expect, test } from 'vitest';
+import { authorizeQuery, s256 } from '../support/authorize.js';
 import { findUser } from '../../src/db/tables/users.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addClient, addUser, password } from '../support/data.js';
@@ -161,14 +162,7 @@ describe('the half sign-in', () => {
     expect((await browser.get('/account/authenticators', { accept: 'application/json' })).status).toBe(401);
     expect((await browser.postJson('/account/password', { current_password: password, password: 'a new and long one' })).status).toBe(401);
     expect((await browser.get('/dashboard')).headers.get('location')).toMatch(/^\/login\?/);
-    const query = new URLSearchParams({
-      response_type: 'code',
-      client_id: client.id,
-      redirect_uri: client.redirect_uris[0] as string,
-      scope: 'openid',
-      code_challenge: 'a'.repeat(43),
-      code_challenge_method: 'S256',
-    });
+    const query = authorizeQuery(client, s256());
     const authorize = await browser.get(`/oauth/authorize?${query.toString()}`);
     expect(authorize.headers.get('location')).toMatch(/^\/login\?/);
     const silent = await browser.get(`/oauth/authorize?${query.toString()}&prompt=none`);
@@ -302,7 +296,7 @@ describe('the half sign-in', () => {
     expect((await verify(stopped, { method: 'totp', code: totpCode(blocked.secret, now()) })).status).toBe(410);
   });
 
-  test('a password reset removes no factor and signs nobody in: the second step follows (attack 25.534)', async () => {
+  test('a password reset removes no factor and signs nobody in: the second step follows (attack 25.518)', async () => {
     const ctx = await service.context();
     const { user, secret } = await addTwoStepUser(service);
     const browser = new Browser(service.url);

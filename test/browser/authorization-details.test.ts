@@ -1,5 +1,6 @@
 // The pages with details beyond scopes (RFC 9396), in languages of both directions, on a desk and a phone: a person unticks one.
 import { beforeAll, expect } from 'vitest';
+import { authorizeQuery, s256 } from '../support/authorize.js';
 import { approvalPathIn, asking, askOf } from '../support/approvals.js';
 import { addType } from '../support/authorization-details.js';
 import { axeViolations } from '../support/axe.js';
@@ -38,17 +39,7 @@ beforeAll(async () => {
 const detail = (amount: string, payee: string) => ({ type: 'payment', amount: { currency: 'EUR', amount }, payee });
 const both = JSON.stringify([detail('1234.5', 'Muster GmbH'), detail('7', 'مكتبة (الشرق)')]);
 const path = (ui_locales: string) =>
-  `/oauth/authorize?${new URLSearchParams({
-    response_type: 'code',
-    client_id: client.id,
-    redirect_uri: client.redirect_uris[0] ?? '',
-    scope: 'openid',
-    resource: bank.identifier,
-    code_challenge: 'x'.repeat(43),
-    code_challenge_method: 'S256',
-    ui_locales,
-    authorization_details: both,
-  })}`;
+  `/oauth/authorize?${authorizeQuery(client, { resource: bank.identifier, ...s256(), ui_locales, authorization_details: both })}`;
 
 test('each detail is a sentence with a box, which a person can untick; the page is accessible in both directions (specification 23.3.2)', async () => {
   const user = await addUser(ctx);

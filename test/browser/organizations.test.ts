@@ -29,7 +29,7 @@ const oidc = { strategy: 'oidc', issuer: 'https://id.acme.example', provider_cli
 
 /** An organization that has something of everything. */
 beforeAll(async () => {
-  const role = await api.create('roles', 'role', { name: 'Editor', kind: 'organization' });
+  const role = await api.create('roles', { name: 'Editor', kind: 'organization' });
   acme = await addOrganization(api, { name: 'acme', display_name: 'Acme Corporation', primary_color: '#0b6e4f', external_id: 'crm-4711' });
   const organization = link('organization', acme['id']);
   const data = (type: string, attributes: Document, more: Document = {}) => ({

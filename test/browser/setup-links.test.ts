@@ -1,6 +1,7 @@
 // A customer's administrator with nothing but a set-up link: from a fresh browser without scripts to a first sign-in and a SCIM request.
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { authorizeQuery, s256 } from '../support/authorize.js';
 import { axeViolations } from '../support/axe.js';
 import { picture, policyViolations, sharedChromium } from '../support/chromium.js';
 import { addClient } from '../support/data.js';
@@ -9,7 +10,6 @@ import { manage, startManagedService, type Api } from '../support/management.js'
 import { needs } from '../support/programs.js';
 import { addSetupLink } from '../support/setup-links.js';
 import { contextOf, shared, sharedService } from '../support/shared-service.js';
-import { pkcePair } from '../support/browser.js';
 import { startUpstreamOidc, type UpstreamOidc } from '../support/upstream-oidc.js';
 import { providerSecret } from '../support/connections.js';
 
@@ -124,15 +124,7 @@ test('from the link to the first sign-in and a SCIM request, without scripts (sp
   const client = await addClient(ctx, { organization_usage: 'allow' });
   const visitor = await visit({ javaScriptEnabled: true });
   await visitor.page.goto(
-    `${service.url}/oauth/authorize?${new URLSearchParams({
-      client_id: client.id,
-      redirect_uri: client.redirect_uris[0] as string,
-      response_type: 'code',
-      scope: 'openid',
-      code_challenge: pkcePair().challenge,
-      code_challenge_method: 'S256',
-      organization: link.organization['attributes'].name,
-    }).toString()}`,
+    `${service.url}/oauth/authorize?${authorizeQuery(client, { ...s256(), organization: link.organization['attributes'].name })}`,
   );
   await picture(visitor.page, 'setup-first-login');
   await visitor.page.getByRole('link', { name: /^Continue with/ }).click();

@@ -19,7 +19,7 @@ const labelsOf = (page: string) => [...page.matchAll(/<dt>([^<]*?)\s*<\/dt>/g)].
 
 test('its overview has what differs from its default, and leads to all of it (specification 9.1.11)', async () => {
   const api = await manage(service.url);
-  const plain = await api.create('clients', 'client', { name: 'Plain', redirect_uris: ['https://plain.example/cb'] });
+  const plain = await api.create('clients', { name: 'Plain', redirect_uris: ['https://plain.example/cb'] });
   const path = `/dashboard/clients/${plain['id']}`;
   const page = await html(path);
   expect(labelsOf(page)).toEqual(
@@ -30,7 +30,7 @@ test('its overview has what differs from its default, and leads to all of it (sp
   expect(labelsOf(all)).toHaveLength(labelsOf(page).length + left);
   expect(all).toContain(`<a href="${path}">Show only what differs from its default</a>`);
 
-  await api.patch(`/clients/${plain['id']}`, { data: { type: 'client', id: plain['id'], attributes: { dpop_bound_access_tokens: true, first_party: false } } }); // prettier-ignore
+  await api.update('clients', plain['id'], { dpop_bound_access_tokens: true, first_party: false }); // prettier-ignore
   const changed = labelsOf(await html(path));
   expect(changed).toHaveLength(labelsOf(page).length + 2);
   expect(changed).toEqual(expect.arrayContaining(['DPoP', 'First-party: skips consent']));

@@ -9,15 +9,15 @@ import { resources } from '../../src/management/resources/index.js';
 import { signedInWith } from '../support/administrators.js';
 import { Browser } from '../support/browser.js';
 import { addClient, addEnvironment, addUser, password } from '../support/data.js';
-import { giveTotp } from '../support/factors.js';
-import { link, links, manage, secondEnvironment } from '../support/management.js';
+import { links, manage, secondEnvironment } from '../support/management.js';
 import { authorizeCode, redeem } from '../support/oauth.js';
 import { oneOfEach } from '../support/one-of-each.js';
-import { sampleKeys } from '../support/reach/interesting.js';
 import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
 let browser: Browser;
+/** The client of the federated credential. */
+let job: string;
 /** A record of every collection, by its path. */
 const ids = new Map<string, string>();
 const idOf = (path: string) => ids.get(path) as string;
@@ -26,25 +26,18 @@ const ctx = contextOf(service);
 const api = shared(() => manage(service.url));
 
 beforeAll(async () => {
-  for (const [path, record] of await oneOfEach(service, api)) ids.set(path, record['id'] as string);
-  const make = async (path: string, type: string, attributes: object, relationships?: object) =>
-    void ids.set(path, (await api.create(path, type, attributes, relationships))['id'] as string);
-  await make('registration_tokens', 'registration_token', { name: 'One' });
-  await make('trusted_issuers', 'trusted_issuer', { name: 'One', issuer: 'https://workloads.example', jwks: sampleKeys(1) });
-  const job = { name: 'Job', application_type: 'machine', token_endpoint_auth_method: 'private_key_jwt' };
-  const { id: job_id } = await api.create('clients', 'client', job);
-  const proven = { client: link('client', job_id as string), trusted_issuer: link('trusted_issuer', idOf('trusted_issuers')) };
-  await make('federated_credentials', 'federated_credential', { claims: { sub: 'job' } }, proven);
-  ids.set('job', job_id as string);
+  const records = await oneOfEach(service, api);
+  for (const [path, record] of records) ids.set(path, record['id'] as string);
+  job = records.get('federated_credentials')?.['relationships'].client.data.id;
   const second = await secondEnvironment(api);
   ids.set('environments', second.id);
-  await second.api.create('users', 'user', { email: 'one@example.com' });
-  await second.api.create('roles', 'role', { name: 'One' });
-  await second.api.create('webhooks', 'webhook', { name: 'One', url: 'http://127.0.0.1:49151/', events: ['role.created'] });
-  await make('roles', 'role', { name: 'Held' }, { permissions: links('permission', idOf('permissions')) });
+  await second.api.create('users', { email: 'one@example.com' });
+  await second.api.create('roles', { name: 'One' });
+  await second.api.create('webhooks', { name: 'One', url: 'http://127.0.0.1:49151/', events: ['role.created'] });
+  const held = await api.create('roles', { name: 'Held' }, { permissions: links('permission', idOf('permissions')) });
+  ids.set('roles', held['id'] as string);
   await api.post(`/users/${idOf('users')}/relationships/roles`, links('role', idOf('roles')));
   await api.post(`/clients/${idOf('clients')}/relationships/connections`, links('connection', idOf('connections')));
-  ids.set('authenticators', (await giveTotp(ctx, idOf('users'))).id);
   browser = await signedInWith(service, ...managementPermissions);
 });
 
@@ -117,7 +110,7 @@ test('the numbers are those of the record, of each kind', async () => {
     ['users', 'end_sessions', { 'Ends at once': ['1 live session'] }, user.id],
     ['clients', 'delete', { 'Deleted with it': ['1 client grant', '1 approval', '1 authorization', '1 consent', '1 outbound grant', '1 provider grant', '1 provider token', '1 signal stream'] }],
     ['clients', 'delete', { 'Deleted with it': ['1 authorization'], 'Ends at once': ['1 refresh token'] }, client.id],
-    ['clients', 'delete', { 'Deleted with it': ['1 federated credential'] }, idOf('job')],
+    ['clients', 'delete', { 'Deleted with it': ['1 federated credential'] }, job],
     ['roles', 'delete', { 'Prevents the deletion': ['1 user who holds it'], 'Deleted with it': ['1 permission assignment'] }],
     ['api_resources', 'delete', { 'Deleted with it': ['1 permission', '1 type of authorization details', '1 client grant'], 'Stays, but is affected': ['1 role with its permissions'] }],
     ['permissions', 'delete', { 'Stays, but is affected': ['1 role with it', '1 client grant with it'] }],

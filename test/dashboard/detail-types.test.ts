@@ -9,7 +9,7 @@ const service = sharedManagedService();
 
 test('fields are a line each, which is read as it is shown; a line of another form is told', async () => {
   const api = await manage(service.url);
-  const resource = await api.create('api_resources', 'api_resource', { identifier: 'https://bank.example', name: 'Bank' });
+  const resource = await api.create('api_resources', { identifier: 'https://bank.example', name: 'Bank' });
   const names = ['api_resources:read', 'authorization_detail_types:read', 'authorization_detail_types:write'];
   const browser = await signedInWith(service, ...names);
   const _csrf = csrfOf(await (await browser.get('/dashboard/authorization_detail_types/new')).text());

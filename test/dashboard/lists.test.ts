@@ -7,10 +7,8 @@ import { signedInWith } from '../support/administrators.js';
 import { csrfOf } from '../support/browser.js';
 import { addClient } from '../support/data.js';
 import { formValues } from '../support/dashboard-forms.js';
-import { giveTotp } from '../support/factors.js';
-import { link, manage, secondEnvironment } from '../support/management.js';
+import { manage, secondEnvironment } from '../support/management.js';
 import { oneOfEach } from '../support/one-of-each.js';
-import { sampleKeys } from '../support/reach/interesting.js';
 import { contextOf, shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
@@ -112,18 +110,7 @@ const lastDeleted = [
 test('the way back from a record of any collection, after an edit and a deletion, leads to where one stood in its list', async () => {
   const api = await manage(service.url);
   const records = new Map([...(await oneOfEach(service, api))].map(([path, { id }]) => [path, id as string]));
-  const make = async (path: string, type: string, attributes: object, relationships?: object) =>
-    void records.set(path, (await api.create(path, type, attributes, relationships))['id'] as string);
-  await make('registration_tokens', 'registration_token', { name: 'One' });
-  await make('trusted_issuers', 'trusted_issuer', { name: 'One', issuer: 'https://workloads.example', jwks: sampleKeys(1) });
-  const job = { name: 'Job', application_type: 'machine', token_endpoint_auth_method: 'private_key_jwt' };
-  const proven = {
-    client: link('client', (await api.create('clients', 'client', job))['id'] as string),
-    trusted_issuer: link('trusted_issuer', records.get('trusted_issuers') as string),
-  };
-  await make('federated_credentials', 'federated_credential', { claims: { sub: 'job' } }, proven);
   records.set('environments', (await secondEnvironment(api)).id);
-  records.set('authenticators', (await giveTotp(ctx, records.get('users') as string)).id);
   const changed: string[] = [];
   const deleted: string[] = [];
   const ordered = presentations.toSorted((one, other) => lastDeleted.indexOf(one.path) - lastDeleted.indexOf(other.path));

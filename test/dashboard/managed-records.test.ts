@@ -13,7 +13,7 @@ let byHand: Document;
 beforeAll(async () => {
   const api = await manage(service.url);
   await applied(api, shopDocument, { secrets: shopSecrets });
-  byHand = await api.create('clients', 'client', { name: 'By hand', application_type: 'machine' });
+  byHand = await api.create('clients', { name: 'By hand', application_type: 'machine' });
   const collections = ['clients', 'roles', 'connections', 'webhooks', 'environments'];
   admin = await signedInWith(service, ...collections.flatMap((name) => [`${name}:read`, `${name}:write`]));
 });

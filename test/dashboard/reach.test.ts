@@ -42,8 +42,8 @@ test('a form has no roles for those who may not give any, and makes the user all
 });
 
 test('the pages of domains say what each is for; verifying one asks whoever signed in long ago for the password', async () => {
-  const waiting: Document = await api.create('custom_domains', 'custom_domain', { domain: 'waiting.example.com' });
-  const used: Document = await api.create('custom_domains', 'custom_domain', { domain: 'used.example.com' });
+  const waiting: Document = await api.create('custom_domains', { domain: 'waiting.example.com' });
+  const used: Document = await api.create('custom_domains', { domain: 'used.example.com' });
   const issuer_until = new Date(service.clock.now().getTime() + 3_600_000);
   const uses = { status: 'verified', verified_at: new Date(), accepts_passkeys: true, issuer_until };
   await service.deps.db.knex('custom_domains').where({ id: used['id'] }).update(uses);
@@ -61,7 +61,7 @@ test('the pages of domains say what each is for; verifying one asks whoever sign
 });
 
 test('making a domain the primary one asks whoever signed in long ago for the password', async () => {
-  const domain: Document = await api.create('custom_domains', 'custom_domain', { domain: 'login.example.com' });
+  const domain: Document = await api.create('custom_domains', { domain: 'login.example.com' });
   await service.deps.db.knex('custom_domains').where({ id: domain['id'] }).update({ status: 'verified', verified_at: new Date() });
   const browser = await signedInWith(service, ...managementPermissions);
   const path = `/dashboard/custom_domains/${domain['id']}`;
@@ -79,7 +79,7 @@ test('making a domain the primary one asks whoever signed in long ago for the pa
 
 test('until when tokens of an earlier issuer are accepted is a time of day in UTC; one that stands as it was shown stays to the millisecond', async () => {
   const issuer_until = new Date('2026-12-24T18:30:12.345Z');
-  const domain: Document = await api.create('custom_domains', 'custom_domain', { domain: 'old.example.com' });
+  const domain: Document = await api.create('custom_domains', { domain: 'old.example.com' });
   await service.deps.db
     .knex('custom_domains')
     .where({ id: domain['id'] })

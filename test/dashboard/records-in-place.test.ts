@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 test('resources of an external server are lines: an identifier and its scopes, added and removed', async () => {
   const resources = [{ identifier: 'https://mcp.example.com/', scopes: ['read', 'write'] }];
-  const { id } = await api.create('external_servers', 'external_server', { name: 'Other', issuer: 'https://as.example.com', resources });
+  const { id } = await api.create('external_servers', { name: 'Other', issuer: 'https://as.example.com', resources });
   const path = `/dashboard/external_servers/${id}`;
   const form = await (await browser.get(`${path}/edit`)).text();
   expect(form).toMatch(/<textarea id="resources"[^>]* data-rows[^>]*>\s*https:\/\/mcp\.example\.com\/ read write<\/textarea>/);
@@ -57,7 +57,7 @@ test('the domains of an organization’s connection are read in its form, and ch
 });
 
 test('the page of an entry names clients and people where the entry has ids', async () => {
-  const client = await api.create('clients', 'client', { name: 'Acme shop', application_type: 'machine' });
+  const client = await api.create('clients', { name: 'Acme shop', application_type: 'machine' });
   const ctx = await service.context();
   const person = await addUser(ctx, { first_name: 'Lena', last_name: 'Obermaier' });
   const target = { target_type: 'user', target_id: person.id };
@@ -72,13 +72,13 @@ test('the page of an entry names clients and people where the entry has ids', as
 
 test('the pages that change, delete or act on a record name it as its own page does, by what it links to', async () => {
   const client = await addClient(await service.context(), { name: 'Assistant' });
-  const server = await api.create('external_servers', 'external_server', {
+  const server = await api.create('external_servers', {
     name: 'Tools',
     issuer: 'https://tools.example.com',
     resources: [{ identifier: 'https://tools.example.com/mcp', scopes: ['read'] }],
   });
   const links = { client: link('client', client.id), external_server: link('external_server', String(server['id'])) };
-  const { id } = await api.create('outbound_grants', 'outbound_grant', { external_client_id: 'there' }, links);
+  const { id } = await api.create('outbound_grants', { external_client_id: 'there' }, links);
   const path = `/dashboard/outbound_grants/${String(id)}`;
   const refused = await browser.post(path, { ...formValues(await (await browser.get(`${path}/edit`)).text()), scopes: 'two words' });
   const pages = [await browser.get(`${path}/edit`), await browser.get(`${path}/delete`), refused];

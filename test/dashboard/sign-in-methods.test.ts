@@ -22,7 +22,7 @@ const html = async (browser: Browser, path: string) => (await browser.get(path))
 const done = (response: Response) => [response.status, response.headers.get('location')];
 const reload = async () => (await findUser(ctx.scope, user.id)) as UserRow;
 const move = async (user_id: string, name: string) =>
-  (await api.create('authenticators', 'authenticator', { kind: 'totp', secret, name }, { user: link('user', user_id) }))['id'] as string;
+  (await api.create('authenticators', { kind: 'totp', secret, name }, { user: link('user', user_id) }))['id'] as string;
 
 /** A person who holds the role that came with the service. */
 async function administrator(): Promise<UserRow> {
@@ -215,7 +215,7 @@ describe('in production', () => {
 
 describe('what applications demand', () => {
   test('is chosen in the forms of clients, APIs and connections', async () => {
-    const client = await api.create('clients', 'client', {
+    const client = await api.create('clients', {
       name: 'Bank',
       redirect_uris: ['https://b.example/cb'],
       required_acr: 'phr',
@@ -226,7 +226,7 @@ describe('what applications demand', () => {
     expect(page).toContain('5 minutes');
     const edit = await html(admin, `/dashboard/clients/${client['id']}/edit/sign_in`);
     expect(edit).toMatch(/<option value="phr" selected/);
-    const resource = await api.create('api_resources', 'api_resource', {
+    const resource = await api.create('api_resources', {
       identifier: 'https://bank.example',
       name: 'Bank',
       required_acr: '2',
@@ -242,7 +242,7 @@ describe('what applications demand', () => {
       second_factor: 'asserted',
       trusted_acr_values: ['gold'],
     };
-    const connection = await api.create('connections', 'connection', attributes);
+    const connection = await api.create('connections', attributes);
     expect(await html(admin, `/dashboard/connections/${connection['id']}`)).toContain('Unless the provider reports one');
     expect(await html(admin, `/dashboard/connections/${connection['id']}/edit`)).toMatch(/value="asserted" checked/);
   });

@@ -33,7 +33,7 @@ test('the page says so above its filters, which keep what was asked for', async 
 });
 
 test('a tab that is such a list says when to ask again', async () => {
-  const webhook = await api.create('webhooks', 'webhook', { name: 'Slow', url: 'https://receiver.example/', events: ['user.created'] });
+  const webhook = await api.create('webhooks', { name: 'Slow', url: 'https://receiver.example/', events: ['user.created'] });
   const answer = await browser.get(`/dashboard/webhooks/${webhook['id'] as string}/deliveries`);
   expect([answer.status, answer.headers.get('retry-after'), await answer.text()]).toEqual([503, '5', expect.stringContaining('list_took_too_long')]);
 }); // prettier-ignore

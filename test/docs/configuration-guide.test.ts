@@ -65,7 +65,7 @@ test('the workflow plans, keeps the plan, and applies that', async () => {
   const workflow = parse(await readFile('examples/configuration/workflow.yaml', 'utf8')) as Document;
   const [plan, apply] = (workflow['jobs'].staging.steps as Document[]).filter((step) => typeof step['run'] === 'string');
   const api = await manage(service.url);
-  await api.create('roles', 'role', { name: 'by hand' });
+  await api.create('roles', { name: 'by hand' });
   const variables = {
     CLI: cli,
     GITHUB_ACTIONS: 'true',

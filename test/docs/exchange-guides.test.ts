@@ -33,7 +33,7 @@ test('token exchange', async () => {
     const answer = await api.post('/api_resources', document);
     expect(answer.status).toBe(201);
     ids[name] = answer.body['data'].id as string;
-    await api.create('permissions', 'permission', { name: permission }, { api_resource: link('api_resource', ids[name]) });
+    await api.create('permissions', { name: permission }, { api_resource: link('api_resource', ids[name]) });
   } // prettier-ignore
   const grant = (await blocksOf('token-exchange', 'json', ids))[3] as string;
   expect((await api.post('/client_grants', JSON.parse(grant))).status).toBe(201);
@@ -66,10 +66,10 @@ test('workloads', async () => {
   const ids = { CLIENT_ID: made.body['data'].id as string, ISSUER_ID: trusted.body['data'].id as string };
   const credential = (await blocksOf('workloads', 'json', ids))[2] as string;
   expect((await api.post('/federated_credentials', JSON.parse(credential))).status).toBe(201);
-  const orders = await api.create('api_resources', 'api_resource', { name: 'Ours', identifier: 'https://ours.example.org' });
-  await api.create('permissions', 'permission', { name: 'orders:read' }, { api_resource: link('api_resource', orders['id'] as string) });
+  const orders = await api.create('api_resources', { name: 'Ours', identifier: 'https://ours.example.org' });
+  await api.create('permissions', { name: 'orders:read' }, { api_resource: link('api_resource', orders['id'] as string) });
   const grant = { client: link('client', ids.CLIENT_ID), api_resource: link('api_resource', orders['id'] as string) };
-  await api.create('client_grants', 'client_grant', { scopes: ['orders:read'] }, grant);
+  await api.create('client_grants', { scopes: ['orders:read'] }, grant);
 
   const values = { $PLATFORM_TOKEN: await platform.sign(gitHubClaims(ctx.environment.issuer)), $CLIENT_ID: ids.CLIENT_ID };
   for (const command of await blocksOf('workloads', 'sh', { 'https://orders.example.org': 'https://ours.example.org' })) {

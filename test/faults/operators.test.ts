@@ -101,7 +101,7 @@ test('kill -9 in the middle of applying a document: nothing of it is there, and 
   const names = Array.from({ length: 20 }, (_, index) => `role ${index}`);
   const document = (description: string) => ({ version: 1, roles: [...names, 'last'].map((name) => ({ name, description })) });
   const api = await manage(replica.url);
-  await api.create('roles', 'role', { name: 'last' });
+  await api.create('roles', { name: 'last' });
   const holder = await ctx.db.knex.transaction();
   cleanups.push(() => holder.rollback());
   await holder.raw(`set local idle_in_transaction_session_timeout = 0; select * from roles where name = 'last' for update`);

@@ -55,7 +55,7 @@ export const userImport =
     const host = new URL(ctx.environment.base_url).host;
     const token = await managementToken(replica.url, client, { host });
     const api = () => new Api(replica.url, token, host);
-    const { id } = await api().create('user_imports', 'user_import', { mode: 'create' });
+    const { id } = await api().create('user_imports', { mode: 'create' });
     const progress = async () => (await api().get(`/user_imports/${id}`)).body['data'].attributes as Document;
 
     const file = Buffer.from(people(rows, padding));

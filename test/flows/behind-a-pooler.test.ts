@@ -140,7 +140,7 @@ test('a rotated signing key signs on both replicas within a second, and what the
   };
   const kidOf = (jwt: string) => decodeProtectedHeader(jwt).kid;
   const old = await sign(1);
-  const next = await api.create('signing_keys', 'signing_key', {});
+  const next = await api.create('signing_keys', {});
   expect((await api.patch(`/signing_keys/${next['id']}/activate`)).status).toBe(200);
   await eventually(async () => kidOf(await sign(0)) === next['id'] && kidOf(await sign(1)) === next['id']);
   for (const token of [old, await sign(0), await sign(1)]) expect((await jwtVerify(token, jwks)).payload.iss).toBe(url());

@@ -4,6 +4,7 @@ import { decodeProtectedHeader, exportJWK } from 'jose';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { s256 } from '../support/authorize.js';
 import { UserAgent } from '../support/conformance/user-agent.js';
 import { addUser } from '../support/data.js';
 import { setEnvironment } from '../support/factors.js';
@@ -29,7 +30,7 @@ async function register(attributes: Document = {}) {
   const { publicJwk, ...key } = await newKey();
   const grant_types = ['authorization_code', 'refresh_token', 'client_credentials'];
   const given = { name: 'Bank', profile: 'fapi2', redirect_uris: [redirect_uri], grant_types, jwks: { keys: [publicJwk] } };
-  return { id: (await api.create('clients', 'client', { ...given, ...attributes }))['id'] as string, key };
+  return { id: (await api.create('clients', { ...given, ...attributes }))['id'] as string, key };
 }
 
 const user = shared(async () => addUser(await service.context()));
@@ -39,9 +40,9 @@ beforeAll(async () => {
   agent = new UserAgent({ origin: service.url, rpOrigin: 'https://bank.example', email: user.email, fetch });
   await register();
   const accounts = { identifier, name: 'Accounts', signing_alg: 'ES256', user_access: 'open' };
-  resource = (await api.create('api_resources', 'api_resource', accounts))['id'] as string;
+  resource = (await api.create('api_resources', accounts))['id'] as string;
   const relationships = { api_resource: link('api_resource', resource) };
-  for (const name of ['accounts:read', 'accounts:write']) await api.create('permissions', 'permission', { name }, relationships);
+  for (const name of ['accounts:read', 'accounts:write']) await api.create('permissions', { name }, relationships);
 });
 
 const demandNonces = (dpop_nonce: 'optional' | 'required') => setEnvironment(service, { dpop_nonce });
@@ -67,8 +68,7 @@ describe.each(['optional', 'required'] as const)('with nonces %s', (rule) => {
       scope: 'openid email offline_access',
       state: expectedState,
       nonce: expectedNonce,
-      code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
-      code_challenge_method: 'S256',
+      ...s256(await openid.calculatePKCECodeChallenge(pkceCodeVerifier)),
     };
     const address = await openid.buildAuthorizationUrlWithPAR(config, asked, { DPoP });
     const checks = { pkceCodeVerifier, expectedState, expectedNonce, idTokenExpected: true };
@@ -103,8 +103,7 @@ describe.each(['optional', 'required'] as const)('with nonces %s', (rule) => {
       response_type: 'code',
       scope: 'accounts:read',
       resource: identifier,
-      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: 'S256',
+      ...s256(await oauth.calculatePKCECodeChallenge(verifier)),
     });
     const pushed = await withNonce(async () => {
       const response = await oauth.pushedAuthorizationRequest(as, client, proves, asked, options);
@@ -135,7 +134,7 @@ describe.each(['optional', 'required'] as const)('with nonces %s', (rule) => {
     expect(validated).toMatchObject({ sub: user.id, client_id: id });
 
     const relationships = { client: link('client', id), api_resource: link('api_resource', resource) };
-    await api.create('client_grants', 'client_grant', { scopes: ['accounts:write'] }, relationships);
+    await api.create('client_grants', { scopes: ['accounts:write'] }, relationships);
     const bound = await withNonce(async () => {
       const response = await oauth.clientCredentialsGrantRequest(as, client, proves, { resource: identifier }, options);
       return oauth.processClientCredentialsResponse(as, client, response);
@@ -184,8 +183,7 @@ test('Message Signing, by oauth4webapi: a signed request object, a signed answer
     scope: 'openid',
     state,
     nonce,
-    code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
-    code_challenge_method: 'S256',
+    ...s256(await oauth.calculatePKCECodeChallenge(verifier)),
   });
   const request = await oauth.issueRequestObject(as, client, asked, key);
   const response = await oauth.pushedAuthorizationRequest(as, client, proves, new URLSearchParams({ client_id: id, request }), options);
@@ -226,8 +224,7 @@ test('Message Signing, by openid-client: JARM and a signed request object', asyn
     redirect_uri,
     scope: 'openid',
     state: expectedState,
-    code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
-    code_challenge_method: 'S256',
+    ...s256(await openid.calculatePKCECodeChallenge(pkceCodeVerifier)),
   };
   const signed = await openid.buildAuthorizationUrlWithJAR(config, asked, key);
   const address = await openid.buildAuthorizationUrlWithPAR(config, signed.searchParams, { DPoP });

@@ -26,7 +26,7 @@ beforeAll(async () => {
   await permit(ctx, administrator.id, ...managementPermissions);
   const management = (await api.get(`/api_resources?filter[identifier]=${service.url}/api`)).body['data'][0] as { id: string };
   const relationships = { client: link('client', client.id), api_resource: link('api_resource', management.id) };
-  await api.create('client_grants', 'client_grant', { scopes: ['roles:read', 'roles:write'], subject_type: 'user' }, relationships);
+  await api.create('client_grants', { scopes: ['roles:read', 'roles:write'], subject_type: 'user' }, relationships);
   await setEnvironment(service, { second_factor_policy: 'required_for_management' });
   const insecure = { execute: [openid.allowInsecureRequests] };
   config = await openid.discovery(new URL(service.url), client.id, {}, openid.ClientSecretBasic(client.client_secret), insecure);

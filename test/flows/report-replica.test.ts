@@ -53,7 +53,7 @@ const listed = (result: string, headers: Record<string, string> = {}) =>
   });
 
 const createRole = async (name: string) => {
-  const answer = await api.post('/roles', { data: { type: 'role', attributes: { name } } });
+  const answer = await api.attempt('roles', { name });
   expect(answer.status).toBe(201);
   return answer.headers.get('read-after') ?? '';
 };
@@ -91,10 +91,10 @@ test('a list that brings what the replica lacks is answered by the primary; one 
 
 test('reads and refused writes answer no Read-After; one record is read from the primary', async () => {
   expect((await api.get('/roles')).headers.has('read-after')).toBe(false);
-  expect((await api.post('/roles', { data: { type: 'role', attributes: {} } })).headers.has('read-after')).toBe(false);
+  expect((await api.attempt('roles', {})).headers.has('read-after')).toBe(false);
   await listed('served');
   await paused(async () => {
-    const { id } = await api.create('roles', 'role', { name: 'alone' });
+    const { id } = await api.create('roles', { name: 'alone' });
     expect((await api.get(`/roles/${id}`)).status).toBe(200);
   });
 });
@@ -116,7 +116,7 @@ async function readElsewhere(browser: Browser, headers: Record<string, string> =
   const overview = await (await browser.get('/dashboard')).text();
   const list = await (await browser.get('/dashboard/roles/export?format=ndjson')).text();
   const config = JSON.stringify((await api.get('/config', headers)).body['meta']);
-  const { id } = await api.create('user_exports', 'user_export', {});
+  const { id } = await api.create('user_exports', {});
   const users = await (await fetch(`${service.url}/api/user_exports/${id}/data`, { headers: { authorization: `Bearer ${api.token as string}`, ...headers } })).text(); // prettier-ignore
   return { overview, list, config, users, served: (await counted('database_report_reads_total', 'served')) - before };
 }
@@ -126,7 +126,7 @@ test('figures and exports are read from the report replica too, by Read-After wi
   await listed('served');
   await paused(async () => {
     const written = await createRole('exported');
-    const made = await api.create('users', 'user', { email: 'exported@example.com' });
+    const made = await api.create('users', { email: 'exported@example.com' });
     const old = await readElsewhere(browser);
     // The overview's counts, charts and lists, each export, and the pages around them.
     expect(old.served).toBeGreaterThan(4);

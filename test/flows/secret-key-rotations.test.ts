@@ -93,7 +93,7 @@ async function moreRounds(count: number): Promise<void> {
 
 async function addWebhook(place: number, name: string): Promise<void> {
   const api = new Api(urlOf(place), await tokenAt(place));
-  const made = await api.create('webhooks', 'webhook', { name, url: `${receiver.url}/${name}`, events: ['role.created'] });
+  const made = await api.create('webhooks', { name, url: `${receiver.url}/${name}`, events: ['role.created'] });
   secrets.set(`/${name}`, String(made['attributes'].signing_secret));
 }
 

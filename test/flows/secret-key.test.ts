@@ -4,6 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { authorizeQuery, s256 } from '../support/authorize.js';
 import { ConfigError } from '../../src/config.js';
 import { createSealer } from '../../src/lib/seal.js';
 import { loadSecretKey } from '../../src/process/secret-key.js';
@@ -136,14 +137,7 @@ describe('one process has the next key already, the other does not seal with it 
       expect((await new Browser(urlOf(to)).postJson('/password/reset', reset)).status).toBe(200);
       // An authorization request that waits at the login page of one process, whose form goes to the other.
       const browser = new Browser(urlOf(from));
-      const query = new URLSearchParams({
-        response_type: 'code',
-        client_id: client.id,
-        redirect_uri: client.redirect_uris[0] ?? '',
-        scope: 'openid',
-        code_challenge: 'x'.repeat(43),
-        code_challenge_method: 'S256',
-      });
+      const query = authorizeQuery(client, s256());
       const sent = await browser.get(`/oauth/authorize?${query}`);
       const login = await browser.get(sent.headers.get('location') ?? '');
       const html = await login.text();

@@ -350,7 +350,7 @@ test('clients and users of another environment can not be previewed (attack 37.7
   const meta = { grant_type: 'authorization_code', client: client.id, user: users[0]!.id, scope: 'openid' };
   const answer = await other.post('/token_preview', { meta });
   expect([answer.status, answer.body['errors'][0].source.pointer]).toEqual([422, '/meta/client']);
-  const away = { ...meta, client: (await other.create('clients', 'client', { name: 'Own', application_type: 'web', redirect_uris: ['https://x.example/'] }))['id'] }; // prettier-ignore
+  const away = { ...meta, client: (await other.create('clients', { name: 'Own', application_type: 'web', redirect_uris: ['https://x.example/'] }))['id'] }; // prettier-ignore
   expect((await other.post('/token_preview', { meta: away })).body['errors'][0].source.pointer).toBe('/meta/user');
 });
 

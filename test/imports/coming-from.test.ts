@@ -25,10 +25,10 @@ beforeAll(async () => {
   [api, cognito] = await Promise.all([manage(service.url), startReceiver()]);
   cognito.reply((post, res) => res.end(JSON.stringify({ valid: (JSON.parse(post.body) as Document)['password'] === password })));
   const connection = { name: 'google', display_name: 'Google', strategy: 'oidc', provider_client_id: 'x', issuer: 'https://idp.example' };
-  await api.create('connections', 'connection', connection);
-  await api.create('roles', 'role', { name: 'clerk' });
+  await api.create('connections', connection);
+  await api.create('roles', { name: 'clerk' });
   const { id } = (await api.get('/environments?filter[slug]=default')).body['data'][0];
-  await api.patch(`/environments/${id}`, { data: { type: 'environment', id, attributes: { password_migration_url: cognito.url } } });
+  await api.update('environments', id, { password_migration_url: cognito.url });
 });
 afterAll(() => cognito?.close());
 
@@ -140,7 +140,7 @@ test('whoever has no hash is asked for at the old system where the import says s
   for (const row of await printed('--hashes', 'examples/moving/auth0-hashes.ndjson'))
     expect([row['email'], row['pending_migration']]).toEqual([row['email'], 'password_hash' in row ? undefined : true]);
   const left = 'someone-left@cognito.example';
-  await api.create('users', 'user', { email: left, pending_migration: true });
+  await api.create('users', { email: left, pending_migration: true });
   const listed = async () => ran('users', 'list', '--filter', 'pending_migration=true', '--all', '--columns', 'email,last_login_at');
   expect(await listed()).toContain(left);
   expect(await login(left)).toBe(200);

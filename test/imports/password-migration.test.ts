@@ -18,7 +18,7 @@ const answering = () =>
 
 const setting = async (attributes: Document, by = api) => {
   const { id } = (await api.get('/environments?filter[slug]=default')).body['data'][0];
-  return by.patch(`/environments/${id}`, { data: { type: 'environment', id, attributes } });
+  return by.update('environments', id, attributes);
 };
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ afterAll(() => old?.close());
 let number = 0;
 async function pending(more: Document = {}): Promise<string> {
   const email = `pending-${++number}@example.com`;
-  await api.create('users', 'user', { email, pending_migration: true, ...more });
+  await api.create('users', { email, pending_migration: true, ...more });
   return email;
 }
 const userOf = (email: string) => findUserByEmailKey(ctx.scope, email);
@@ -83,7 +83,7 @@ test('it is asked for nobody else, for no locked account, and not for who has ch
   const asked = old.posts.length;
   await updateUser(ctx.scope, (await userOf(locked))!.id, { locked_until: new Date(service.clock.now().getTime() + 60_000) });
   const { id } = (await userOf(chosen))!;
-  await api.patch(`/users/${id}`, { data: { type: 'user', id, attributes: { password: 'a new one of their own' } } });
+  await api.update('users', id, { password: 'a new one of their own' });
   expect(await userOf(chosen)).toMatchObject({ pending_migration: false });
   for (const email of [plain, locked, chosen, 'nobody@example.com']) expect((await login(email, password)).status).toBe(401);
   expect(old.posts.length).toBe(asked);
@@ -100,7 +100,7 @@ test('guesses count here as all others, however fast the old system answers (att
 test('the first proof of the address ends it: whoever had the account there may not be the address’s owner (attack 50.1474)', async () => {
   const email = await pending();
   const { id } = (await userOf(email))!;
-  await api.patch(`/users/${id}`, { data: { type: 'user', id, attributes: { email_verified: true } } });
+  await api.update('users', id, { email_verified: true });
   expect(await userOf(email)).toMatchObject({ pending_migration: false });
 });
 

@@ -18,7 +18,7 @@ let api: Api;
 beforeAll(async () => void (api = await manage(service.url)));
 
 const only = async (scope: string) => new Api(service.url, await managementToken(service.url, managementClient, { scope }));
-const made = (attributes: Document = {}, by = api) => by.create('user_exports', 'user_export', attributes);
+const made = (attributes: Document = {}, by = api) => by.create('user_exports', attributes);
 const fetched = (id: string, by = api) => by.get(`/user_exports/${id}/data`, { accept: '*/*' });
 const codeOf = ({ status, body }: { status: number; body: Document }) => [status, body['errors']?.[0]?.code];
 
@@ -26,7 +26,7 @@ test('an export with hashes, imported elsewhere, signs everybody in (specificati
   const people = formatSamples.map(({ hash, password }, n) => ({ email: `moved-${n}@example.com`, hash, password }));
   const rows = people.map(({ email, hash }) => ({ email, password_hash: hash, first_name: 'Åsa', metadata: { n: [1] } }));
   await imported(service, api, rows, { hash_parameters: firebaseKey });
-  await api.create('roles', 'role', { name: 'clerk' });
+  await api.create('roles', { name: 'clerk' });
   await imported(service, api, [{ email: 'blocked@example.com', status: 'blocked', roles: ['clerk'], pending_migration: true }]);
   const { id } = await made({ include_password_hashes: true });
   const file = await fetched(id);
@@ -42,8 +42,8 @@ test('an export with hashes, imported elsewhere, signs everybody in (specificati
     pending_migration: true,
   });
   const elsewhere = await secondEnvironment(api, 'elsewhere');
-  await elsewhere.api.create('roles', 'role', { name: 'clerk' });
-  const job = await elsewhere.api.create('user_imports', 'user_import', { mode: 'upsert', hash_parameters: firebaseKey });
+  await elsewhere.api.create('roles', { name: 'clerk' });
+  const job = await elsewhere.api.create('user_imports', { mode: 'upsert', hash_parameters: firebaseKey });
   expect((await sendData(elsewhere.api, job['id'], file.text)).status).toBe(200);
   await runImports(service);
   expect((await elsewhere.api.get(`/user_imports/${job['id']}`)).body['data'].attributes).toMatchObject({
@@ -61,7 +61,7 @@ test('an export has no hash unless that is asked for, and then takes password_ha
   await addUser(ctx, { email: 'secretive@example.com', email_key: 'secretive@example.com' });
   expect((await fetched((await made())['id'])).text).not.toContain('password_hash');
   const reader = await only('user_exports:read user_exports:write users:read roles:read');
-  const refused = await reader.post('/user_exports', { data: { type: 'user_export', attributes: { include_password_hashes: true } } });
+  const refused = await reader.attempt('user_exports', { include_password_hashes: true });
   expect([...codeOf(refused), refused.body['errors'][0].meta.required]).toEqual([403, 'scope_escalation', ['password_hashes:read']]);
   const { id } = await made({ include_password_hashes: true });
   expect(codeOf(await fetched(id, reader))).toEqual([403, 'scope_escalation']);
@@ -69,7 +69,7 @@ test('an export has no hash unless that is asked for, and then takes password_ha
 
 test('an export takes users:read and roles:read too, when it is made and when it is fetched (attack 50.1471)', async () => {
   const narrow = await only('user_exports:read user_exports:write');
-  expect(codeOf(await narrow.post('/user_exports', { data: { type: 'user_export', attributes: {} } }))).toEqual([403, 'scope_escalation']);
+  expect(codeOf(await narrow.attempt('user_exports', {}))).toEqual([403, 'scope_escalation']);
   const { id } = await made();
   expect(codeOf(await fetched(id, narrow))).toEqual([403, 'scope_escalation']);
   expect(codeOf(await fetched(id, await only('users:read roles:read')))).toEqual([403, 'insufficient_scope']);
@@ -79,8 +79,7 @@ test('somebody of another environment finds no export, and whoever lost a permis
   const client = await addMachine(ctx, (await apiResourceOf(ctx, ctx.environment.management_audience))!);
   const { id: grant } = (await api.get(`/client_grants?filter[client]=${client.id}`)).body['data'][0] as Document;
   const held = ['user_exports:read', 'user_exports:write', 'users:read', 'roles:read', 'password_hashes:read'];
-  const grantOnly = (...scopes: string[]) =>
-    api.patch(`/client_grants/${grant}`, { data: { type: 'client_grant', id: grant, attributes: { scopes } } });
+  const grantOnly = (...scopes: string[]) => api.update('client_grants', grant, { scopes });
   await grantOnly(...held);
   const maker = new Api(service.url, await managementToken(service.url, client));
   const { id } = await made({ include_password_hashes: true }, maker);
@@ -91,7 +90,7 @@ test('somebody of another environment finds no export, and whoever lost a permis
     await grantOnly(...held.filter((name) => name !== lost));
     expect([lost, (await fetched(id, maker)).status]).toEqual([lost, 403]);
   }
-  await api.patch(`/clients/${client.id}`, { data: { type: 'client', id: client.id, attributes: { status: 'disabled' } } });
+  await api.update('clients', client.id, { status: 'disabled' });
   expect((await fetched(id, maker)).status).toBe(401);
 });
 

@@ -27,7 +27,7 @@ const userOf = (address: string) => findUserByEmailKey(ctx.scope, address);
 const login = async (address: string, password: string) =>
   (await new Browser(service.url).postJson('/login', { email: address, password })).status;
 const only = async (scope: string) => new Api(service.url, await managementToken(service.url, managementClient, { scope }));
-const begun = (attributes: Document = {}, by = api) => by.create('user_imports', 'user_import', { mode: 'create', ...attributes });
+const begun = (attributes: Document = {}, by = api) => by.create('user_imports', { mode: 'create', ...attributes });
 const codeOf = ({ status, body }: { status: number; body: Document }) => [status, body['errors']?.[0]?.code];
 
 describe('rows', () => {
@@ -46,8 +46,8 @@ describe('rows', () => {
   );
 
   test('become users with roles, accounts at connections, and a block (specification 18.2.4)', async () => {
-    const role = await api.create('roles', 'role', { name: 'clerk' });
-    await api.create('connections', 'connection', {
+    const role = await api.create('roles', { name: 'clerk' });
+    await api.create('connections', {
       name: 'google', display_name: 'G', strategy: 'oidc', provider_client_id: 'x', issuer: 'https://idp.example',
     }); // prettier-ignore
     const [full, blocked] = [email(), email()];
@@ -74,7 +74,7 @@ describe('rows', () => {
 
   test('each leaves an entry in the audit log; events are stored only if asked for (specification 18.2.6)', async () => {
     const [quiet, loud] = [email(), email()];
-    await api.create('webhooks', 'webhook', { name: 'Listener', url: 'http://127.0.0.1:49151/', events: ['user.created'] });
+    await api.create('webhooks', { name: 'Listener', url: 'http://127.0.0.1:49151/', events: ['user.created'] });
     await imported(service, api, [{ email: quiet }]);
     await imported(service, api, [{ email: loud }], { emit_events: true });
     const logged = async (address: string) =>
@@ -174,7 +174,7 @@ describe('rows', () => {
     'of %s that have what an earlier one has are refused, in the same batch or a later one (specification 18.2.14, attack 50.1478)',
     async (_what, how) => {
       const name = `twice-${++number}`;
-      await api.create('connections', 'connection', {
+      await api.create('connections', {
       name, display_name: 'G', strategy: 'oidc', provider_client_id: 'x', issuer: `https://${name}.example`,
     }); // prettier-ignore
       const [first, known] = [email(), (await addUser(ctx)).email];
@@ -242,7 +242,7 @@ test('an upsert gives nobody back a way in that the first proof of the address h
   const { hash, password } = formatSamples[3]!;
   await imported(service, api, [{ email: address, password_hash: hash }]);
   const { id } = (await userOf(address))!;
-  await api.patch(`/users/${id}`, { data: { type: 'user', id, attributes: { email_verified: true } } });
+  await api.update('users', id, { email_verified: true });
   const job = await imported(service, api, [{ email: address, password_hash: hash, pending_migration: true }], { mode: 'upsert' });
   expect(job).toMatchObject({ unchanged_count: 1 });
   expect(await userOf(address)).toMatchObject({ password_hash: null, pending_migration: false });
@@ -314,9 +314,7 @@ describe('the file', () => {
     } finally {
       await receiver.close();
     }
-    const hidden = await api.post('/user_imports', {
-      data: { type: 'user_import', attributes: { mode: 'create', source_url: 'http://169.254.169.254/x' } },
-    });
+    const hidden = await api.attempt('user_imports', { mode: 'create', source_url: 'http://169.254.169.254/x' });
     expect(codeOf(hidden)).toEqual([422, 'url_address']);
   });
 
@@ -345,7 +343,7 @@ describe('the file', () => {
 describe('who', () => {
   test('makes an import holds users:write too, and gives nobody what they don’t hold (attack 50.1466)', async () => {
     const narrow = await only('user_imports:write user_imports:read');
-    const refused = await narrow.post('/user_imports', { data: { type: 'user_import', attributes: { mode: 'create' } } });
+    const refused = await narrow.attempt('user_imports', { mode: 'create' });
     expect([...codeOf(refused), refused.body['errors'][0].meta.required]).toEqual([403, 'scope_escalation', ['users:write']]);
     const [writer, granter] = [await only('user_imports:write user_imports:read users:write'), await only('user_imports:write user_imports:read users:write roles:write')]; // prettier-ignore
     const rows = [{ email: email(), roles: ['administrator'] }, { email: email() }];
@@ -355,7 +353,7 @@ describe('who', () => {
 
   test('changes a user by an upsert holds what the user may do (attack 50.1467)', async () => {
     const writer = await only('user_imports:write user_imports:read users:write');
-    await api.create('connections', 'connection', {
+    await api.create('connections', {
       name: 'upsert', display_name: 'U', strategy: 'oidc', provider_client_id: 'x', issuer: 'https://idp2.example',
     }); // prettier-ignore
     const admin = email();
@@ -377,7 +375,7 @@ describe('who', () => {
     const { id } = await begun();
     const narrow = await only('user_imports:write users:write');
     expect(codeOf(await sendData(narrow, id, ndjson([{ email: email() }])))).toEqual([403, 'scope_escalation']);
-    const client = await api.create('clients', 'client', { name: 'Other', application_type: 'machine' });
+    const client = await api.create('clients', { name: 'Other', application_type: 'machine' });
     await ctx.db.knex('user_imports').where({ id }).update({ actor_id: client['id'] });
     expect(codeOf(await sendData(api, id, ndjson([{ email: email() }])))).toEqual([403, 'scope_escalation']);
     await api.patch(`/user_imports/${id}/cancel`);
@@ -399,7 +397,7 @@ describe('who', () => {
     await sendData(api, id, ndjson([{ email: address }]));
     const user = await addUser(ctx, { status: 'blocked' });
     await permit(ctx, user.id, 'users:write', 'user_imports:write');
-    const client = await api.create('clients', 'client', { name: 'Importer', application_type: 'machine', status: 'disabled' });
+    const client = await api.create('clients', { name: 'Importer', application_type: 'machine', status: 'disabled' });
     const scopes = ['users:write', 'user_imports:write'];
     await addGrant(ctx, client as never, (await apiResourceOf(ctx, ctx.environment.management_audience))!, scopes, 'client');
     const maker = kind === 'users' ? { actor_kind: 'user', actor_id: user.id } : { actor_id: client['id'] as string };
@@ -421,10 +419,7 @@ describe('who', () => {
   test('makes more imports than may wait is told so', async () => {
     const all = [];
     for (let n = 0; n < 10; n++) all.push((await begun())['id']);
-    expect(codeOf(await api.post('/user_imports', { data: { type: 'user_import', attributes: { mode: 'create' } } }))).toEqual([
-      409,
-      'too_many',
-    ]);
+    expect(codeOf(await api.attempt('user_imports', { mode: 'create' }))).toEqual([409, 'too_many']);
     for (const id of all) await api.patch(`/user_imports/${id}/cancel`);
   });
 
@@ -442,8 +437,7 @@ describe('who', () => {
     const management = (await apiResourceOf(ctx, ctx.environment.management_audience))!;
     const client = await addMachine(ctx, management);
     const { id: grant } = (await api.get(`/client_grants?filter[client]=${client.id}`)).body['data'][0] as Document;
-    const grantOnly = (...scopes: string[]) =>
-      api.patch(`/client_grants/${grant}`, { data: { type: 'client_grant', id: grant, attributes: { scopes } } });
+    const grantOnly = (...scopes: string[]) => api.update('client_grants', grant, { scopes });
     await grantOnly('user_imports:read', 'user_imports:write', 'users:write');
     const maker = new Api(service.url, await managementToken(service.url, client));
     const { id } = await begun({}, maker);

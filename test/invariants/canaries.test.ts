@@ -81,7 +81,7 @@ async function useTokens(browser: Browser, client: TestClient): Promise<void> {
     await browser.get(`/oauth/logout?id_token_hint=${body.id_token}&client_id=other`);
     await redeem(service.url, client, grant);
     await oauthPost(service.url, '/oauth/revoke', client, { token: body.refresh_token ?? '' });
-    await api.patch(`/clients/${client.id}`, { data: { type: 'client', id: client.id, attributes: { access_token_format: 'jwt' } } });
+    await api.update('clients', client.id, { access_token_format: 'jwt' });
   }
   await oauthPost(service.url, '/oauth/token', null, {
     client_id: client.id,
@@ -125,7 +125,7 @@ async function recover(browser: Browser): Promise<void> {
 
 async function administer(): Promise<{ client: TestClient; webhook: Created; connection: Created }> {
   const hook = { name: 'Canary', url: `${receiver.url}/hook`, events: ['*', 'token.issued'] };
-  const webhook = (await api.create('webhooks', 'webhook', hook)) as Created;
+  const webhook = (await api.create('webhooks', hook)) as Created;
   keep('signing secret', webhook.attributes['signing_secret']);
   const rotated = await api.patch(`/webhooks/${webhook.id}/rotate_secret`);
   keep('rotated signing secret', rotated.body['data'].attributes.signing_secret);
@@ -158,9 +158,9 @@ async function administer(): Promise<{ client: TestClient; webhook: Created; con
     signals_token: keep('signals token', 'a canary in the stream of signals'),
     issuer: upstream.issuer,
   };
-  const connection = (await api.create('connections', 'connection', provider)) as Created;
+  const connection = (await api.create('connections', provider)) as Created;
   const imported = { email: 'imported@example.com', password: keep('password set by an administrator', 'a canary in the coal mine') };
-  await api.create('users', 'user', imported);
+  await api.create('users', imported);
   return { client: { ...attributes, id: client.id, client_secret } as unknown as TestClient, webhook, connection };
 }
 
@@ -176,9 +176,7 @@ async function signInThrough(connection: Created): Promise<void> {
 }
 
 async function registerClientItself(): Promise<void> {
-  await api.patch(`/environments/${ctx.environment.id}`, {
-    data: { type: 'environment', id: ctx.environment.id, attributes: { dynamic_registration_enabled: true } },
-  });
+  await api.update('environments', ctx.environment.id, { dynamic_registration_enabled: true });
   const response = await fetch(`${service.url}/oauth/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -327,8 +325,8 @@ describe('secrets stay where they belong', () => {
 
   test('what is sealed for one row opens for no other, in this environment or another (attack 21.229)', async () => {
     const other = await secondEnvironment(api);
-    await other.api.create('webhooks', 'webhook', { name: 'Other', url: `${receiver.url}/other`, events: ['*'] });
-    await other.api.create('connections', 'connection', {
+    await other.api.create('webhooks', { name: 'Other', url: `${receiver.url}/other`, events: ['*'] });
+    await other.api.create('connections', {
       name: 'other',
       display_name: 'Other',
       strategy: 'oidc',

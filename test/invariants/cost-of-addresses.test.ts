@@ -94,7 +94,7 @@ async function get(address: string, headers: Record<string, string>): Promise<nu
   return statusCode;
 }
 
-test('no query string holds the event loop, whatever its shape (attack 18.1078)', async () => {
+test('no query string holds the event loop, whatever its shape (attack 18.975)', async () => {
   const walk = watched((status) => status < 500 || status === 502);
   const pages = (await doorsOf(service, ['GET'])).flatMap(({ path }) => addressesOf(path, idOf, ['general']));
   const ofApi = [...registry.byPath.values()].filter(({ routed }) => routed !== false).map(({ path }) => `/api/${path}`);
@@ -110,7 +110,7 @@ test('no query string holds the event loop, whatever its shape (attack 18.1078)'
   expect([pages.length >= 80, ofApi.length >= 20, requests >= 2_000]).toEqual([true, true, true]);
 }, 1_800_000);
 
-test('no answer of a provider holds the event loop, whatever its shape (attack 18.1078)', async () => {
+test('no answer of a provider holds the event loop, whatever its shape (attack 18.975)', async () => {
   const walk = watched((status) => status < 500 || status === 502);
   const connection = await addConnection(await service.context(), { issuer: upstream.url });
   for (const { name, text } of queriesOf(['code', 'iss', 'error', 'error_description', 'session_state', 'answer'], room - 200))

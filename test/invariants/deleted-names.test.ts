@@ -185,7 +185,7 @@ async function makeClient(): Promise<TestClient> {
 
 /** An administrator registers it. No document may say that it has devices: that is written for the sake of this walk. */
 async function letIn({ id }: TestClient): Promise<void> {
-  await api.create('clients', 'client', { client_id_metadata_uri: id });
+  await api.create('clients', { client_id_metadata_uri: id });
   await ctx.db
     .knex('clients')
     .where({ id })
@@ -194,7 +194,7 @@ async function letIn({ id }: TestClient): Promise<void> {
 }
 
 const makeResource = (identifier: string) =>
-  api.create('api_resources', 'api_resource', {
+  api.create('api_resources', {
     identifier,
     name: 'Walked',
     token_format: 'jwt',
@@ -202,7 +202,7 @@ const makeResource = (identifier: string) =>
     allow_unverified_clients: true,
   });
 const makePermission = (name: string, resource: Document) =>
-  api.create('permissions', 'permission', { name }, { api_resource: link('api_resource', resource['id'] as string) });
+  api.create('permissions', { name }, { api_resource: link('api_resource', resource['id'] as string) });
 const patch = (type: string, id: string, attributes: Document, relationships: Document = {}) =>
   ok(api.patch(`/${type}s/${encodeURIComponent(id)}`, { data: { type, id, attributes, relationships } }), 200);
 
@@ -216,21 +216,16 @@ async function linked(client: TestClient, resource: Document, permission: Docume
   }); // prettier-ignore
   await patch('client', client.id, {}, { connections: links('connection', connection.id) });
   const between = { client: link('client', client.id), api_resource: link('api_resource', resource['id'] as string) };
-  await api.create('client_grants', 'client_grant', { scopes, subject_type: 'user' }, between);
+  await api.create('client_grants', { scopes, subject_type: 'user' }, between);
   const identifier = resource['attributes'].identifier as string;
-  const service_client = await api.create('clients', 'client', { name: 'Service', application_type: 'machine' });
+  const service_client = await api.create('clients', { name: 'Service', application_type: 'machine' });
   const exchange = { scopes, subject_type: 'user', token_exchange: 'delegation', subject_audiences: [identifier] };
-  await api.create('client_grants', 'client_grant', exchange, { ...between, client: link('client', service_client['id'] as string) });
+  await api.create('client_grants', exchange, { ...between, client: link('client', service_client['id'] as string) });
   await ctx.db
     .knex('clients')
     .where({ id: service_client['id'] as string })
     .update({ default_resource: identifier });
-  const role = await api.create(
-    'roles',
-    'role',
-    { name: `walked ${count}` },
-    { permissions: links('permission', permission['id'] as string) },
-  );
+  const role = await api.create('roles', { name: `walked ${count}` }, { permissions: links('permission', permission['id'] as string) });
   await patch('api_resource', resource['id'] as string, { default_scopes: scopes });
   const issuer = {
     id: randomUUID(),
@@ -342,7 +337,7 @@ const again: Record<Kind, (held: Held) => Promise<unknown>> = {
   async role({ role_id, permission }) {
     const { name } = (await api.get(`/roles/${role_id}`)).body['data'].attributes as { name: string };
     await ok(api.delete(`/roles/${role_id}`), 204);
-    return api.create('roles', 'role', { name }, { permissions: links('permission', permission['id'] as string) });
+    return api.create('roles', { name }, { permissions: links('permission', permission['id'] as string) });
   },
 };
 

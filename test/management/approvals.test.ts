@@ -63,9 +63,7 @@ test('another environment’s are not there', async () => {
 });
 
 const create = (attributes: object) =>
-  api.post('/clients', {
-    data: { type: 'client', attributes: { name: 'Asks', application_type: 'machine', grant_types: [cibaGrantType], ...attributes } },
-  });
+  api.attempt('clients', { name: 'Asks', application_type: 'machine', grant_types: [cibaGrantType], ...attributes });
 const codesOf = ({ status, body }: { status: number; body: Record<string, unknown> }) => [
   status,
   ...((body['errors'] as { code: string; source?: { pointer?: string } }[] | undefined) ?? []).map(
@@ -101,9 +99,7 @@ test('a client that registers itself needs leave for the grant, and may choose h
       body: JSON.stringify({ client_name: 'Asks', grant_types: [cibaGrantType], response_types: [], ...more }),
     });
   expect((await register(null)).status).toBe(400);
-  const made = await api.post('/registration_tokens', {
-    data: { type: 'registration_token', attributes: { name: 'Agents', grant_types: [cibaGrantType] } },
-  });
+  const made = await api.attempt('registration_tokens', { name: 'Agents', grant_types: [cibaGrantType] });
   const token = made.body['data'].attributes['token'] as string;
   const ping = { backchannel_token_delivery_mode: 'ping', backchannel_client_notification_endpoint: 'https://agent.example/ping' };
   const answer = await register(token, ping);

@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 
 const owner = async (more: Document = {}, relationships?: Document): Promise<string> =>
-  (await api.create('users', 'user', { email: `owner${count++}@example.com`, password: 'correct horse battery staple', ...more }, relationships))['id']; // prettier-ignore
+  (await api.create('users', { email: `owner${count++}@example.com`, password: 'correct horse battery staple', ...more }, relationships))['id']; // prettier-ignore
 const document = (user_id: string, attributes: Document) => ({
   data: { type: 'authenticator', attributes, relationships: { user: link('user', user_id) } },
 });
@@ -50,8 +50,7 @@ const refusals = ({ status, body }: ApiAnswer) => [
   status,
   ...((body['errors'] ?? []) as Document[]).map((one) => `${one['code']} ${one['meta']?.field ?? one['source']?.pointer}`),
 ];
-const rename = (id: string, name: unknown, caller = api) =>
-  caller.patch(`/authenticators/${id}`, { data: { type: 'authenticator', id, attributes: { name } } });
+const rename = (id: string, name: unknown, caller = api) => caller.update('authenticators', id, { name });
 
 type AuditRow = { action: string; target_id: string; actor_kind: string; actor_id: string; ip_address: string; changes: unknown };
 const auditRows = (): Promise<AuditRow[]> => ctx.db.knex('audit_logs').select<AuditRow[]>('*');
@@ -141,10 +140,7 @@ describe('moving in', () => {
     expect(refusals(await move(id, { kind: 'recovery_codes' }))).toEqual([422, 'invalid_value /data/attributes/kind']);
     expect(refusals(await move(id, { kind: 'totp', secret, algorithm: 'MD5' }))).toEqual([422, 'invalid_value /data/attributes/algorithm']);
     expect(refusals(await move(id, { kind: 'totp', secret, name: ' ' }))).toEqual([422, 'too_short /data/attributes/name']);
-    expect(refusals(await api.post('/authenticators', { data: { type: 'authenticator', attributes: { kind: 'totp', secret } } }))).toEqual([
-      422,
-      'required user',
-    ]);
+    expect(refusals(await api.attempt('authenticators', { kind: 'totp', secret }))).toEqual([422, 'required user']);
     expect(refusals(await move('018f0000-0000-7000-8000-000000000000', { kind: 'totp', secret }))).toEqual([
       404,
       'related_not_found /data/relationships/user/data',
@@ -362,7 +358,7 @@ describe('a narrow permission', () => {
       // One for development tells nobody of new browsers anyway; the first passkey fixes its domain.
       const other = name === 'new_device_mail' ? !attributes[name] : name === 'passkey_rp_id' && attributes[name] === null ? rp_id : value;
       expect([name, attributes[name]]).not.toEqual([name, other]);
-      const answer = await caller.patch(`/environments/${id}`, { data: { type: 'environment', id, attributes: { [name]: other } } });
+      const answer = await caller.update('environments', id, { [name]: other });
       expect([name, ...codes(answer)]).toEqual([name, ...escalation]);
       expect(answer.body['errors'][0].source.pointer).toBe(`/data/attributes/${name}`);
     }
@@ -370,15 +366,13 @@ describe('a narrow permission', () => {
 
   test('clients:write takes no demand from an application that reaches further (attack 25.574)', async () => {
     const caller = await only('clients:read', 'clients:write', 'api_resources:read', 'api_resources:write');
-    const app = await api.create('clients', 'client', { name: 'Console', first_party: true, redirect_uris: ['https://c.example/cb'], required_acr: 'phr', max_authentication_age: 60 }); // prettier-ignore
+    const app = await api.create('clients', { name: 'Console', first_party: true, redirect_uris: ['https://c.example/cb'], required_acr: 'phr', max_authentication_age: 60 }); // prettier-ignore
     for (const attributes of [{ required_acr: null }, { max_authentication_age: null }]) {
-      const answer = await caller.patch(`/clients/${app['id']}`, { data: { type: 'client', id: app['id'], attributes } });
+      const answer = await caller.update('clients', app['id'], attributes);
       expect(codes(answer)).toEqual(escalation);
     }
     const own = (await api.get('/api_resources')).body['data'].find((one: Document) => one['attributes'].is_system) as Document;
-    const answer = await caller.patch(`/api_resources/${own['id']}`, {
-      data: { type: 'api_resource', id: own['id'], attributes: { required_acr: '2' } },
-    });
+    const answer = await caller.update('api_resources', own['id'], { required_acr: '2' });
     expect(codes(answer)).toEqual(escalation);
   });
 
@@ -391,10 +385,8 @@ describe('a narrow permission', () => {
       issuer: 'https://id.corp.example',
       provider_client_id: 'us',
     };
-    const creation = (more: Document) =>
-      caller.post('/connections', { data: { type: 'connection', attributes: { ...attributes, ...more } } });
-    const change = (who: Api, id: string, more: Document) =>
-      who.patch(`/connections/${id}`, { data: { type: 'connection', id, attributes: more } });
+    const creation = (more: Document) => caller.attempt('connections', { ...attributes, ...more });
+    const change = (who: Api, id: string, more: Document) => who.update('connections', id, more);
     for (const second_factor of ['provider', 'asserted']) expect(codes(await creation({ second_factor }))).toEqual(escalation);
     const made = (await creation({})).body['data'] as Document;
     expect(made['attributes']).toMatchObject({ second_factor: 'own', trusted_acr_values: [] });
@@ -416,8 +408,7 @@ describe('a narrow permission', () => {
 });
 
 describe('settings', () => {
-  const patch = (attributes: Document, id = ctx.environment.id) =>
-    api.patch(`/environments/${id}`, { data: { type: 'environment', id, attributes } });
+  const patch = (attributes: Document, id = ctx.environment.id) => api.update('environments', id, attributes);
 
   test('have the defaults of the specification, and bounds', async () => {
     const { attributes } = (await api.get(`/environments/${ctx.environment.id}`)).body['data'] as { attributes: Document };
@@ -440,8 +431,7 @@ describe('settings', () => {
   test('a new environment for development mails nothing of new browsers unless it says so; others do', async () => {
     const made = async (kind: string, more: Document = {}) => {
       const attributes = { name: kind, slug: `s${count++}`, kind, ...more };
-      return (await api.post('/environments', { data: { type: 'environment', attributes } })).body['data'].attributes
-        .new_device_mail as boolean;
+      return (await api.attempt('environments', attributes)).body['data'].attributes.new_device_mail as boolean;
     };
     expect([await made('development'), await made('staging'), await made('development', { new_device_mail: true })]).toEqual([
       false,
@@ -451,7 +441,7 @@ describe('settings', () => {
   });
 
   test('the domain of passkeys is a host of the environment, and stays once there is one (WebAuthn L3 5.1.2)', async () => {
-    const answer = await api.post('/environments', { data: { type: 'environment', attributes: { name: 'Rp', slug: `s${count++}`, kind: 'staging', passkey_rp_id: 'example.com' } } }); // prettier-ignore
+    const answer = await api.attempt('environments', { name: 'Rp', slug: `s${count++}`, kind: 'staging', passkey_rp_id: 'example.com' }); // prettier-ignore
     expect(refusals(answer)).toEqual([422, 'invalid_value /data/attributes/passkey_rp_id']);
     expect(refusals(await patch({ passkey_rp_id: 'example.com' }))).toEqual([422, 'invalid_value /data/attributes/passkey_rp_id']);
     await moved(await owner(), passkey());
@@ -462,22 +452,22 @@ describe('settings', () => {
   });
 
   test('a client, an API and a connection say what they demand', async () => {
-    const client = await api.create('clients', 'client', {
+    const client = await api.create('clients', {
       name: 'Bank',
       redirect_uris: ['https://b.example/cb'],
       required_acr: 'phr',
       max_authentication_age: 300,
     });
     expect(client['attributes']).toMatchObject({ required_acr: 'phr', max_authentication_age: 300 });
-    const plain = await api.create('clients', 'client', { name: 'Blog', redirect_uris: ['https://b.example/cb'] });
+    const plain = await api.create('clients', { name: 'Blog', redirect_uris: ['https://b.example/cb'] });
     expect(plain['attributes']).toMatchObject({ required_acr: null, max_authentication_age: null });
-    const resource = await api.create('api_resources', 'api_resource', {
+    const resource = await api.create('api_resources', {
       identifier: 'https://bank.example',
       name: 'Bank',
       required_acr: '2',
     });
     expect(resource['attributes']).toMatchObject({ required_acr: '2', max_authentication_age: null });
-    const wrong = await api.post('/clients', { data: { type: 'client', attributes: { name: 'B', redirect_uris: ['https://b.example/cb'], required_acr: '1', max_authentication_age: 0 } } }); // prettier-ignore
+    const wrong = await api.attempt('clients', { name: 'B', redirect_uris: ['https://b.example/cb'], required_acr: '1', max_authentication_age: 0 }); // prettier-ignore
     expect(refusals(wrong)).toEqual([
       422,
       'invalid_value /data/attributes/required_acr',
@@ -489,7 +479,7 @@ describe('settings', () => {
 test('an installation of before gets the permissions, and who held everything still does', async () => {
   const added = ['authenticators:read', 'authenticators:write'];
   const attributes = { name: 'Older', slug: `s${count++}`, kind: 'staging' };
-  const { id: environment_id } = (await api.post('/environments', { data: { type: 'environment', attributes } })).body['data'] as Document;
+  const { id: environment_id } = (await api.attempt('environments', attributes)).body['data'] as Document;
   await ctx.db.knex('permissions').where({ environment_id }).whereIn('name', added).delete();
   const before = managementPermissions.filter((name) => !added.includes(name));
   await ctx.db.knex('client_grants').where({ environment_id }).update({ scopes: before });

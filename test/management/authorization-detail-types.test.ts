@@ -22,9 +22,8 @@ const attributes = (more: Document = {}): Document => ({
   ...more,
 });
 const create = (more: Document = {}, api_resource = resource.id) =>
-  api.post('/authorization_detail_types', { data: { type: 'authorization_detail_type', attributes: attributes(more), relationships: { api_resource: link('api_resource', api_resource) } } }); // prettier-ignore
-const change = (id: string, changes: Document) =>
-  api.patch(`/authorization_detail_types/${id}`, { data: { type: 'authorization_detail_type', id, attributes: changes } });
+  api.attempt('authorization_detail_types', attributes(more), { api_resource: link('api_resource', api_resource) }); // prettier-ignore
+const change = (id: string, changes: Document) => api.update('authorization_detail_types', id, changes);
 const refusal = ({ status, body }: ApiAnswer) => [status, body['errors']?.[0].code, body['errors']?.[0].source?.pointer];
 const at = (place: string) => `/data/attributes/${place}`;
 
@@ -100,15 +99,13 @@ test.for(['type', '__proto__', 'Payee', 'a b', ''])('no field is called %j', asy
 });
 
 test('a client lists what it may ask for, by registration too (RFC 9396 10)', async () => {
-  const client = await api.create('clients', 'client', {
+  const client = await api.create('clients', {
     name: 'Shop',
     application_type: 'machine',
     authorization_details_types: ['payment'],
   });
   expect(client['attributes'].authorization_details_types).toEqual(['payment']);
-  await api.patch(`/environments/${ctx.environment.id}`, {
-    data: { type: 'environment', id: ctx.environment.id, attributes: { dynamic_registration_enabled: true } },
-  });
+  await api.update('environments', ctx.environment.id, { dynamic_registration_enabled: true });
   const register = async (authorization_details_types: unknown) =>
     fetch(`${service.url}/oauth/register`, {
       method: 'POST',

@@ -64,18 +64,14 @@ test('a narrow administrator marks and owns nothing that reaches further, and li
   ).find(({ attributes }) => attributes.is_system)?.id as string;
   await api.create(
     'client_grants',
-    'client_grant',
     { scopes: ['roles:write'] },
     { client: link('client', wide.id), api_resource: link('api_resource', resource) },
   );
   const narrow = await only('clients:write clients:read users:read users:write');
-  const change = (attributes: object, relationships?: object) =>
-    narrow.patch(`/clients/${wide.id}`, { data: { type: 'client', id: wide.id, attributes, relationships } });
+  const change = (attributes: object, relationships?: object) => narrow.update('clients', wide.id, attributes, relationships);
   expect(code(await change({ is_agent: true }))).toEqual([403, 'scope_escalation']);
   expect(code(await change({}, { owner: link('user', user.id) }))).toEqual([403, 'scope_escalation']);
-  const answer = await api.patch(`/clients/${wide.id}`, {
-    data: { type: 'client', id: wide.id, attributes: { is_agent: true }, relationships: { owner: link('user', user.id) } },
-  });
+  const answer = await api.update('clients', wide.id, { is_agent: true }, { owner: link('user', user.id) });
   expect(answer.body['data']).toMatchObject({ attributes: { is_agent: true }, relationships: { owner: link('user', user.id) } });
   expect((await api.get('/clients?filter[is_agent]=true')).body['data'].map(({ id }: { id: string }) => id)).toContain(wide.id);
 });

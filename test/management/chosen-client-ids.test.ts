@@ -8,8 +8,7 @@ import { shared, sharedManagedService } from '../support/shared-service.js';
 const service = sharedManagedService();
 const api = shared(() => manage(service.url));
 
-const create = (attributes: Document) =>
-  api.post('/clients', { data: { type: 'client', attributes: { name: 'Shop', application_type: 'machine', ...attributes } } });
+const create = (attributes: Document) => api.attempt('clients', { name: 'Shop', application_type: 'machine', ...attributes });
 
 const refusal = ({ status, body }: ApiAnswer) => {
   const [error] = body['errors'] as Document[];
@@ -36,7 +35,7 @@ describe('client_id at creation', () => {
     const user = await addUser(await service.context());
     for (const client_id of [user.id, user.id.toUpperCase(), `{${user.id}}`, user.id.replaceAll('-', '')])
       expect(refusal(await create({ client_id }))).toEqual([422, 'invalid_value', at]);
-    await api.create('api_resources', 'api_resource', { name: 'Orders', identifier: 'https://orders.example/api' });
+    await api.create('api_resources', { name: 'Orders', identifier: 'https://orders.example/api' });
     expect(refusal(await create({ client_id: 'https://orders.example/api' }))).toEqual([422, 'reserved_name', at]);
     expect(refusal(await create({ client_id: `${service.url}/api` }))).toEqual([422, 'reserved_name', at]);
     await api.delete('/clients/taken');
@@ -58,16 +57,14 @@ describe('client_id at creation', () => {
 
   test('takes the permission to write clients', async () => {
     const reader = new Api(service.url, await managementToken(service.url, undefined, { scope: 'clients:read' }));
-    const made = await reader.post('/clients', {
-      data: { type: 'client', attributes: { name: 'X', application_type: 'machine', client_id: 'x' } },
-    });
+    const made = await reader.attempt('clients', { name: 'X', application_type: 'machine', client_id: 'x' });
     expect(made.status).toBe(403);
   });
 });
 
 describe('the client of the command line', () => {
   const shown = async () => (await api.get('/clients/idp-cli?include=client_grants')).body;
-  const change = (attributes: Document) => api.patch('/clients/idp-cli', { data: { type: 'client', id: 'idp-cli', attributes } });
+  const change = (attributes: Document) => api.update('clients', 'idp-cli', attributes);
 
   test('comes with every environment: public, not first-party, and by grant of people alone', async () => {
     const { data, included } = await shown();

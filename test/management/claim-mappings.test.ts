@@ -6,10 +6,8 @@ import { shared, sharedManagedService } from '../support/shared-service.js';
 
 const service = sharedManagedService();
 const api = shared(() => manage(service.url));
-const client = shared(() =>
-  api.create('clients', 'client', { name: 'Told', first_party: false, redirect_uris: ['https://app.example/cb'] }),
-);
-const resource = shared(() => api.create('api_resources', 'api_resource', { identifier: 'https://api.example/told', name: 'Told' }));
+const client = shared(() => api.create('clients', { name: 'Told', first_party: false, redirect_uris: ['https://app.example/cb'] }));
+const resource = shared(() => api.create('api_resources', { identifier: 'https://api.example/told', name: 'Told' }));
 
 const set = (caller: Api, record: Document, attributes: Document) =>
   caller.patch(`/${record['type']}s/${record['id']}`, { data: { type: record['type'], id: record['id'], attributes } });
@@ -30,7 +28,7 @@ test('a client and an API resource keep what was set, and say so', async () => {
   expect((await set(api, client, told)).body['data'].attributes).toMatchObject(told);
   const issued = { token_typ: 'JWT', user_scopes: 'held', claim_mappings: [{ claim: 'mail', in: ['access_token'], source: 'email' }] };
   expect((await set(api, resource, issued)).body['data'].attributes).toMatchObject(issued);
-  const fresh = (await api.create('clients', 'client', { name: 'Fresh', redirect_uris: ['https://app.example/cb'] }))['attributes'];
+  const fresh = (await api.create('clients', { name: 'Fresh', redirect_uris: ['https://app.example/cb'] }))['attributes'];
   expect(fresh).toMatchObject({
     id_token_claims: 'protocol',
     claim_mappings: [],
@@ -143,9 +141,7 @@ test('what says of people what no administrator of people wrote takes the permis
         expect([(await set(reader, record, change)).status, change]).toEqual([403, change]);
     }
   }
-  const made = await writer.post('/clients', {
-    data: { type: 'client', attributes: { name: 'Made', redirect_uris: ['https://app.example/cb'], ...map({ value: ['admins'] }) } },
-  });
+  const made = await writer.attempt('clients', { name: 'Made', redirect_uris: ['https://app.example/cb'], ...map({ value: ['admins'] }) });
   expect([made.status, made.body['errors'][0].code]).toEqual([403, 'scope_escalation']);
 });
 
@@ -161,8 +157,7 @@ test.each(['email', 'email_verified', 'phone_number', 'phone_number_verified', '
 );
 
 describe('the identifier of an API resource', () => {
-  const create = (identifier: string) =>
-    api.post('/api_resources', { data: { type: 'api_resource', attributes: { identifier, name: 'Mine' } } });
+  const create = (identifier: string) => api.attempt('api_resources', { identifier, name: 'Mine' });
 
   test.each([
     '',

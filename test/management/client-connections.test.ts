@@ -24,7 +24,6 @@ const ids = (...connections: ConnectionRow[]) => connections.map(({ id }) => id)
 test('set at creation, replaced by PATCH, changed through the relationship URL; read back in every way', async () => {
   const created = await api.create(
     'clients',
-    'client',
     { name: 'Shop', redirect_uris: ['https://shop.example/cb'] },
     { connections: links('connection', first.id) },
   );
@@ -54,7 +53,7 @@ test('set at creation, replaced by PATCH, changed through the relationship URL; 
 });
 
 test('a change is an event for those who listen', async () => {
-  await api.create('webhooks', 'webhook', { name: 'W', url: 'http://127.0.0.1:49151/', events: ['client.updated'] });
+  await api.create('webhooks', { name: 'W', url: 'http://127.0.0.1:49151/', events: ['client.updated'] });
   const client = await addClient(ctx);
   await api.post(at(client), links('connection', first.id));
   const event = (await ctx.scope.knex('events').where({ event_type: 'client.updated' }).orderBy('id', 'desc').first()) as { body: string };
@@ -64,7 +63,7 @@ test('a change is an event for those who listen', async () => {
 test('refused: what is no connection, what does not exist, who may not', async () => {
   const client = await addClient(ctx);
   const { api: other } = await secondEnvironment(api);
-  const foreign = await other.create('connections', 'connection', {
+  const foreign = await other.create('connections', {
     name: 'theirs',
     display_name: 'Theirs',
     strategy: 'oidc',
@@ -134,7 +133,7 @@ test('a connection that is deleted or disabled leaves the list; table functions 
   const client = await addClient(ctx);
   const [gone, off] = [await addConnection(ctx), await addConnection(ctx)];
   await api.patch(at(client), links('connection', gone.id, off.id));
-  await api.patch(`/connections/${off.id}`, { data: { type: 'connection', id: off.id, attributes: { status: 'disabled' } } });
+  await api.update('connections', off.id, { status: 'disabled' });
   expect((await offeredConnections(ctx, client.id)).map(({ id }) => id)).toEqual([gone.id]);
   const elsewhere = await service.contextOf((await secondEnvironment(api, 'third')).id);
   await removeClientConnections(elsewhere.scope, client.id, [gone.id]);

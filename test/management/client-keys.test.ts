@@ -13,13 +13,13 @@ const machine = { name: 'Signer', application_type: 'machine', token_endpoint_au
 
 test('a client with a key has no secret, and gets a token by its assertion', async () => {
   const key = await createClientKey('ES256');
-  const resource = await api.create('api_resources', 'api_resource', { identifier: 'https://keys.example/api', name: 'Keys' });
-  await api.create('permissions', 'permission', { name: 'keys:read' }, { api_resource: link('api_resource', resource['id']) });
-  const client = await api.create('clients', 'client', { ...machine, jwks: { keys: [key.jwk] } });
+  const resource = await api.create('api_resources', { identifier: 'https://keys.example/api', name: 'Keys' });
+  await api.create('permissions', { name: 'keys:read' }, { api_resource: link('api_resource', resource['id']) });
+  const client = await api.create('clients', { ...machine, jwks: { keys: [key.jwk] } });
   expect(client['attributes']).not.toHaveProperty('client_secret');
   expect(client['attributes'].jwks).toEqual({ keys: [key.jwk] });
   const relationships = { client: link('client', client['id']), api_resource: link('api_resource', resource['id']) };
-  await api.create('client_grants', 'client_grant', { scopes: ['keys:read'] }, relationships);
+  await api.create('client_grants', { scopes: ['keys:read'] }, relationships);
   const now = Math.floor(service.clock.now().getTime() / 1000);
   const id = String(client['id']);
   const answer = await oauthPost(service.url, '/oauth/token', null, {
@@ -43,21 +43,21 @@ test('refused: a private key, a symmetric one, another exponent, too many, keys 
     { jwks_uri: 'ftp://keys.example/jwks' },
   ];
   for (const attributes of wrong) {
-    const response = await api.post('/clients', { data: { type: 'client', attributes: { ...machine, ...attributes } } });
+    const response = await api.attempt('clients', { ...machine, ...attributes });
     expect(response.status).toBe(422);
   }
 });
 
 test('a client that goes over to a key loses its secret', async () => {
-  const client = await api.create('clients', 'client', { name: 'Changing', application_type: 'machine' });
+  const client = await api.create('clients', { name: 'Changing', application_type: 'machine' });
   const attributes = { token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://keys.example/jwks' };
-  const response = await api.patch(`/clients/${client['id']}`, { data: { type: 'client', id: client['id'], attributes } });
+  const response = await api.update('clients', client['id'], attributes);
   expect(response.status).toBe(200);
   const row = (await service.deps.db.knex('clients').where({ id: client['id'] }).first()) as Record<string, unknown>;
   expect([row['secret_digest'], row['jwks_uri']]).toEqual([null, 'https://keys.example/jwks']);
 });
 
 test('without a key it is taken: a client that proves itself by tokens of a trusted issuer alone (RFC 7523)', async () => {
-  const { id } = await api.create('clients', 'client', machine);
+  const { id } = await api.create('clients', machine);
   expect((await api.get(`/clients/${id as string}`)).body['data']['attributes']).toMatchObject({ jwks: null, jwks_uri: null });
 });

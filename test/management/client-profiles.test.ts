@@ -19,10 +19,9 @@ beforeAll(async () => {
   environment = (await service.context()).environment.id;
 });
 
-const create = (attributes: Document) => api.post('/clients', { data: { type: 'client', attributes: { name: 'Bank', ...attributes } } });
-const change = (id: string, attributes: Document) => api.patch(`/clients/${id}`, { data: { type: 'client', id, attributes } });
-const setAlgorithms = (signing_algorithms: string[]) =>
-  api.patch(`/environments/${environment}`, { data: { type: 'environment', id: environment, attributes: { signing_algorithms } } });
+const create = (attributes: Document) => api.attempt('clients', { name: 'Bank', ...attributes });
+const change = (id: string, attributes: Document) => api.update('clients', id, attributes);
+const setAlgorithms = (signing_algorithms: string[]) => api.update('environments', environment, { signing_algorithms });
 const attributesOf = ({ body }: { body: Document }) => body['data'].attributes as Document;
 /** Where the errors with the code are, below `/data/attributes`; what the request didn't hold is named in `meta.field`. */
 const placesOf = ({ status, body }: { status: number; body: Document }, code = 'profile_rule_unmet'): string[] => {
@@ -161,7 +160,7 @@ describe('a client that has it', () => {
   });
 
   test('is given no federated credential (attack 32.673)', async () => {
-    const issuer = await api.create('trusted_issuers', 'trusted_issuer', { name: 'Platform', issuer: 'https://platform.example' });
+    const issuer = await api.create('trusted_issuers', { name: 'Platform', issuer: 'https://platform.example' });
     const relationships = { client: link('client', id), trusted_issuer: link('trusted_issuer', issuer['id'] as string) };
     const data = { type: 'federated_credential', attributes: { claims: { sub: 'job' } }, relationships };
     const answer = await api.post('/federated_credentials', { data });
@@ -174,7 +173,7 @@ describe('a client that has it', () => {
   test('is not given the profile while workloads prove it (attack 32.673)', async () => {
     const made = await create({ redirect_uris, jwks, token_endpoint_auth_method: 'private_key_jwt' });
     const client = made.body['data'].id as string;
-    const issuer = await api.create('trusted_issuers', 'trusted_issuer', { name: 'Other platform', issuer: 'https://other.example' });
+    const issuer = await api.create('trusted_issuers', { name: 'Other platform', issuer: 'https://other.example' });
     const relationships = { client: link('client', client), trusted_issuer: link('trusted_issuer', issuer['id'] as string) };
     const data = { type: 'federated_credential', attributes: { claims: { sub: 'job' } }, relationships };
     const credential = (await api.post('/federated_credentials', { data })).body['data'].id as string;
@@ -277,7 +276,7 @@ describe('registration', () => {
 test('whoever may write clients needs no other permission for the key, and an event tells of it', async () => {
   const staging = await secondEnvironment(api);
   const webhook = { name: 'Keys', url: 'https://hooks.example/keys', events: ['signing_key.generated'] };
-  expect((await staging.api.post('/webhooks', { data: { type: 'webhook', attributes: webhook } })).status).toBe(201);
+  expect((await staging.api.attempt('webhooks', webhook)).status).toBe(201);
   const machine = await addClient(await service.contextOf(staging.id), {
     grant_types: ['client_credentials'],
     application_type: 'machine',

@@ -18,9 +18,8 @@ const attributes = (more: object = {}) => ({
   name: `c${count++}`, display_name: 'Corp', strategy: 'oidc', issuer: 'https://id.corp.example', provider_client_id: 'us', ...more,
 }); // prettier-ignore
 const make = async (api: Api, more: object = {}) =>
-  (await api.create('connections', 'connection', attributes(more))) as { id: string; attributes: Record<string, unknown> };
-const patch = (api: Api, id: string, changes: object) =>
-  api.patch(`/connections/${id}`, { data: { type: 'connection', id, attributes: changes } });
+  (await api.create('connections', attributes(more))) as { id: string; attributes: Record<string, unknown> };
+const patch = (api: Api, id: string, changes: object) => api.update('connections', id, changes);
 const refusalOf = ({ status, body }: ApiAnswer) => {
   const [error] = (body['errors'] ?? []) as { code: string; source?: { pointer: string } }[];
   return [status, error?.code, error?.source?.pointer];
@@ -38,9 +37,7 @@ test.each([
   ['required', { domains: ['corp.example'], required: true }],
   ['trusted', { trusted: true }],
 ])('%s takes every permission, at creation and by a change (attack 22.236)', async (attribute, wanted) => {
-  expect(refusalOf(await narrow.post('/connections', { data: { type: 'connection', attributes: attributes(wanted) } }))).toEqual(
-    escalation(attribute),
-  );
+  expect(refusalOf(await narrow.attempt('connections', attributes(wanted)))).toEqual(escalation(attribute));
   const own = await make(narrow);
   expect(refusalOf(await patch(narrow, own.id, wanted))).toEqual(escalation(attribute));
   expect((await patch(admin, own.id, wanted)).body['data'].attributes).toMatchObject(wanted);
@@ -78,7 +75,7 @@ test('a required connection is opened, closed, moved and deleted by holders of e
 
 test('required names the domains that it is required for: 422 without', async () => {
   const missing = [422, 'required', '/data/attributes/domains'];
-  const bare = await admin.post('/connections', { data: { type: 'connection', attributes: attributes({ required: true }) } });
+  const bare = await admin.attempt('connections', attributes({ required: true }));
   expect(refusalOf(bare).slice(0, 2)).toEqual(missing.slice(0, 2));
   const { id } = await make(admin, { domains: ['corp.example'] });
   expect(refusalOf(await patch(admin, id, { required: true, domains: [] }))).toEqual(missing);

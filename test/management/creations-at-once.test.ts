@@ -22,7 +22,7 @@ afterEach(async () => {
 
 const create = (n: number) => {
   const attributes = { name: `Stream ${n}`, url: 'https://siem.example.com/', format: 'native', sources: ['audit_logs'], status: 'paused' };
-  return api.post('/log_streams', { data: { type: 'log_stream', attributes } });
+  return api.attempt('log_streams', attributes);
 };
 
 /** Another process that is about to create one, and takes its time. */

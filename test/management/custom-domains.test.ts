@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-const add = (at: Api, domain: string) => at.post('/custom_domains', { data: { type: 'custom_domain', attributes: { domain } } });
+const add = (at: Api, domain: string) => at.attempt('custom_domains', { domain });
 
 /** What the answer says, without what is its own: ids, times, the value of the record. */
 function shape({ status, body }: { status: number; body: Document }) {

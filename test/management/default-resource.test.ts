@@ -17,8 +17,7 @@ test('client_credentials without resource is for default_resource of the client,
   const api = await manage(service.url);
   const [granted, ungranted] = [await newResource(), await newResource()];
   const { id, ...client } = await addMachine(ctx, granted);
-  const set = (default_resource: string | null) =>
-    api.patch(`/clients/${id}`, { data: { type: 'client', id, attributes: { default_resource } } });
+  const set = (default_resource: string | null) => api.update('clients', id, { default_resource });
   const ask = (fields: Record<string, string> = {}) =>
     tokenRequest(service.url, { id, ...client }, { grant_type: 'client_credentials', ...fields });
   const unknown = await set('urn:unknown');

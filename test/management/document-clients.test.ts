@@ -1,6 +1,6 @@
 // Clients of metadata documents as administrators see them: registered before they come, vouched for, changed and removed.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { authorizeGet, authorizeQuery } from '../support/authorize.js';
+import { authorizeGet, authorizeQuery, s256 } from '../support/authorize.js';
 import { type Browser, csrfOf } from '../support/browser.js';
 import { startDocumentServer, type DocumentServer } from '../support/client-documents.js';
 import { addUser, type TestClient } from '../support/data.js';
@@ -57,9 +57,7 @@ describe('client_id_metadata_uri', () => {
     expect(made.body['data'].links.self).toBe(`${service.url}/api${path(client)}`);
     expect(made.headers.get('location')).toBe(`${service.url}/api${path(client)}`);
     expect((await api.request('GET', path(client))).body['data'].id).toBe(client.id);
-    const html = await (
-      await authorizeGet(browser, authorizeQuery(client, { code_challenge: 'x'.repeat(43), code_challenge_method: 'S256' }))
-    ).text();
+    const html = await (await authorizeGet(browser, authorizeQuery(client, s256()))).text();
     expect(html).toContain('Allow Known Helper to access your account?');
     expect(html).not.toContain('Not verified');
     expect((await redeem(service.url, client, await allowCode(browser, client))).status).toBe(200);
@@ -146,9 +144,7 @@ describe('client_id_metadata_hosts', () => {
     expect((await api.request('PATCH', `${path(above)}/verify`)).status).toBe(200);
     await settings({ client_id_metadata_documents: 'off' });
     expect(await verified()).toEqual([false, true, true]);
-    expect(
-      (await authorizeGet(browser, authorizeQuery(below, { code_challenge: 'x'.repeat(43), code_challenge_method: 'S256' }))).status,
-    ).toBe(400);
+    expect((await authorizeGet(browser, authorizeQuery(below, { ...s256() }))).status).toBe(400);
   });
 
   test.each([['https://client.example'], ['*'], ['*.com'], ['*.*.example'], ['client.example/path'], ['Client.example'], ['a.*.example']])(

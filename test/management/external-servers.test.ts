@@ -15,10 +15,10 @@ const issuer = () => `https://auth-${(count += 1)}.tools.example`;
 const mcp = { identifier: 'https://mcp.tools.example/', scopes: ['read', 'write'] };
 const attributes = (more: Document = {}): Document => ({ name: 'Tools', issuer: issuer(), resources: [mcp], ...more });
 const createServer = (more: Document = {}, relationships?: Document, caller = api) =>
-  caller.post('/external_servers', { data: { type: 'external_server', attributes: attributes(more), relationships } });
+  caller.attempt('external_servers', attributes(more), relationships);
 const only = async (scope: string) => new Api(service.url, await managementToken(service.url, managementClient, { scope }));
-const change = (path: string, type: string, id: string, changes: Document, relationships?: Document, caller = api) =>
-  caller.patch(`/${path}/${id}`, { data: { type, id, attributes: changes, relationships } });
+const change = (path: string, id: string, changes: Document, relationships?: Document, caller = api) =>
+  caller.update(path, id, changes, relationships);
 const refusal = ({ status, body }: ApiAnswer) => [status, body['errors']?.[0].code, body['errors']?.[0].source?.pointer];
 const at = (name: string) => `/data/attributes/${name}`;
 
@@ -32,10 +32,10 @@ describe('an external server', () => {
     const { id } = body['data'] as { id: string };
     const client = await addClient(ctx);
     const changes = { audiences: ['https://x.example'], tenant: 'organization', aud_tenant: 't', lifetime: 60, require_proof: true };
-    const changed = await change('external_servers', 'external_server', id, changes, { sign_in_client: link('client', client.id) });
+    const changed = await change('external_servers', id, changes, { sign_in_client: link('client', client.id) });
     expect(changed.body['data']).toMatchObject({ attributes: changes, relationships: { sign_in_client: link('client', client.id) } });
     const named = { client: link('client', client.id), external_server: link('external_server', id) };
-    const grant = await api.create('outbound_grants', 'outbound_grant', { external_client_id: 'there' }, named);
+    const grant = await api.create('outbound_grants', { external_client_id: 'there' }, named);
     expect((await api.delete(`/external_servers/${id}`)).status).toBe(204);
     expect((await api.get(`/outbound_grants/${grant['id']}`)).status).toBe(404);
   });
@@ -56,7 +56,7 @@ describe('an external server', () => {
     const sent = more['issuer'] === 'ours' ? { issuer: ctx.environment.issuer } : more;
     expect(refusal(await createServer(sent))).toEqual([status, code, pointer]);
     const { body } = await createServer();
-    expect(refusal(await change('external_servers', 'external_server', body['data'].id as string, sent))).toEqual([status, code, pointer]);
+    expect(refusal(await change('external_servers', body['data'].id as string, sent))).toEqual([status, code, pointer]);
   }); // prettier-ignore
 
   test.each([
@@ -87,8 +87,8 @@ describe('an external server', () => {
     expect(refusal(await createServer({}, undefined, reader)).slice(0, 2)).toEqual([403, 'insufficient_scope']);
     const writer = await only('external_servers:read external_servers:write');
     expect(refusal(await createServer({}, undefined, writer)).slice(0, 2)).toEqual([403, 'scope_escalation']);
-    const renamed = await change('external_servers', 'external_server', id, { name: 'Others' }, undefined, writer);
-    const widened = await change('external_servers', 'external_server', id, { audiences: ['https://x.example'] }, undefined, writer);
+    const renamed = await change('external_servers', id, { name: 'Others' }, undefined, writer);
+    const widened = await change('external_servers', id, { audiences: ['https://x.example'] }, undefined, writer);
     expect([renamed.status, refusal(widened).slice(0, 2)]).toEqual([200, [403, 'scope_escalation']]);
   });
 });
@@ -100,9 +100,7 @@ describe('an outbound grant', () => {
     named = { client: link('client', (await addClient(ctx)).id), external_server: link('external_server', server.id) };
   });
   const createGrant = (more: Document = {}, relationships: Document = {}, caller = api) =>
-    caller.post('/outbound_grants', {
-      data: { type: 'outbound_grant', attributes: { external_client_id: 'there', ...more }, relationships: { ...named, ...relationships } },
-    });
+    caller.attempt('outbound_grants', { external_client_id: 'there', ...more }, { ...named, ...relationships });
 
   test('is for everybody and all, unless it says less', async () => {
     const { body, status } = await createGrant();
@@ -115,7 +113,7 @@ describe('an outbound grant', () => {
       status: 'enabled',
     };
     expect([status, body['data'].attributes]).toMatchObject([201, whole]);
-    const role = await api.create('roles', 'role', { name: 'agent users' });
+    const role = await api.create('roles', { name: 'agent users' });
     const { id } = body['data'] as { id: string };
     const less = {
       resources: [mcp.identifier],
@@ -124,7 +122,7 @@ describe('an outbound grant', () => {
       required_acr: '2',
       max_authentication_age: 60,
     };
-    const changed = await change('outbound_grants', 'outbound_grant', id, less, { role: link('role', role['id'] as string) });
+    const changed = await change('outbound_grants', id, less, { role: link('role', role['id'] as string) });
     expect(changed.body['data']).toMatchObject({ attributes: less, relationships: { role: link('role', role['id'] as string) } });
     expect((await api.get(`/outbound_grants?filter[client]=${named['client'].data.id}`)).body['data']).toHaveLength(1);
     expect((await api.delete(`/roles/${role['id']}`)).status).toBe(204);
@@ -141,7 +139,7 @@ describe('an outbound grant', () => {
   ])('with %s is refused', async (_what, more, status, code, pointer) => {
     expect(refusal(await createGrant(more))).toEqual([status, code, pointer]);
     const { id } = (await createGrant()).body['data'] as { id: string };
-    expect(refusal(await change('outbound_grants', 'outbound_grant', id, more))).toEqual([status, code, pointer]);
+    expect(refusal(await change('outbound_grants', id, more))).toEqual([status, code, pointer]);
   });
 
   test('of a public client is refused, and of what is not there; client and server stay', async () => {
@@ -153,7 +151,7 @@ describe('an outbound grant', () => {
     } // prettier-ignore
     const { id } = (await createGrant()).body['data'] as { id: string };
     const other = { client: link('client', (await addClient(ctx)).id) };
-    expect((await change('outbound_grants', 'outbound_grant', id, {}, other)).status).toBeGreaterThanOrEqual(400);
+    expect((await change('outbound_grants', id, {}, other)).status).toBeGreaterThanOrEqual(400);
   });
 
   test('is for those who hold its permission, and could change people (attack 52.1561)', async () => {
@@ -163,8 +161,8 @@ describe('an outbound grant', () => {
     expect(refusal(await createGrant({}, {}, reader)).slice(0, 2)).toEqual([403, 'insufficient_scope']);
     const writer = await only('outbound_grants:read outbound_grants:write');
     expect(refusal(await createGrant({}, {}, writer)).slice(0, 2)).toEqual([403, 'scope_escalation']);
-    const wider = await change('outbound_grants', 'outbound_grant', id, { scopes: null, status: 'enabled' }, undefined, writer);
-    const other = await change('outbound_grants', 'outbound_grant', id, { external_client_id: 'other' }, undefined, writer);
+    const wider = await change('outbound_grants', id, { scopes: null, status: 'enabled' }, undefined, writer);
+    const other = await change('outbound_grants', id, { external_client_id: 'other' }, undefined, writer);
     expect([wider.status, refusal(other).slice(0, 2)]).toEqual([200, [403, 'scope_escalation']]);
   });
 });

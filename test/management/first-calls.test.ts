@@ -12,7 +12,7 @@ const service = sharedManagedService();
 const limited = sharedService(() => startManagedService({ RATE_LIMITS: 'on', RATE_LIMIT_STORE: 'memory' }));
 const api = shared(() => manage(service.url));
 
-const createWebhook = (given: Document = attributes) => api.post('/webhooks', { data: { type: 'webhook', attributes: given } });
+const createWebhook = (given: Document = attributes) => api.attempt('webhooks', given);
 
 test('a webhook is created: 201, Location, the secret once; GET and list never show it (attack 15.178)', async () => {
   const created = await createWebhook();

@@ -97,7 +97,7 @@ test('in lists: nothing of the first is there, whatever the filter or cursor', a
 });
 
 test('in documents: related records of the first are 404 as unknown ones are', async () => {
-  const role = await other.create('roles', 'role', { name: 'Theirs' });
+  const role = await other.create('roles', { name: 'Theirs' });
   const attempts: [string, Document][] = [
     [
       '/roles',
@@ -145,13 +145,13 @@ test('a pending domain and names are unique in their environment only', async ()
   const domain = { data: { type: 'custom_domain', attributes: { domain: 'one.example.com' } } };
   expect((await other.post('/custom_domains', domain)).status).toBe(201);
   expect((await other.post('/custom_domains', domain)).status).toBe(409);
-  expect((await other.post('/roles', { data: { type: 'role', attributes: { name: 'One' } } })).status).toBe(201);
-  expect((await other.post('/users', { data: { type: 'user', attributes: { email: 'one@example.com' } } })).status).toBe(201);
+  expect((await other.attempt('roles', { name: 'One' })).status).toBe(201);
+  expect((await other.attempt('users', { email: 'one@example.com' })).status).toBe(201);
 });
 
 test('an environment that is deleted takes everything along; the default one stays', async () => {
   const { id, api: third } = await secondEnvironment(api, 'third');
-  await third.create('users', 'user', { email: 'gone@example.com' });
+  await third.create('users', { email: 'gone@example.com' });
   expect((await api.delete(`/environments/${id}`)).status).toBe(204);
   expect((await third.get('/users')).status).toBe(401);
   expect((await api.delete(`/environments/${records.get('environments')?.['id']}`)).status).toBe(409);

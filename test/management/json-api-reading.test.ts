@@ -13,17 +13,12 @@ let role: Document;
 let permission: Document;
 
 beforeAll(async () => {
-  const resource = await api.create('api_resources', 'api_resource', { identifier: 'https://orders.example', name: 'Orders' });
-  permission = await api.create(
-    'permissions',
-    'permission',
-    { name: 'orders:read' },
-    { api_resource: link('api_resource', resource['id']) },
-  );
-  role = await api.create('roles', 'role', { name: 'Clerk' }, { permissions: links('permission', permission['id']) });
-  user = await api.create('users', 'user', { email: 'ada@example.com', first_name: 'Ada' }, { roles: links('role', role['id']) });
+  const resource = await api.create('api_resources', { identifier: 'https://orders.example', name: 'Orders' });
+  permission = await api.create('permissions', { name: 'orders:read' }, { api_resource: link('api_resource', resource['id']) });
+  role = await api.create('roles', { name: 'Clerk' }, { permissions: links('permission', permission['id']) });
+  user = await api.create('users', { email: 'ada@example.com', first_name: 'Ada' }, { roles: links('role', role['id']) });
   for (const name of ['Bea', 'Cid', 'Dot', 'Eve'])
-    await api.create('users', 'user', { email: `${name.toLowerCase()}@example.com`, first_name: name });
+    await api.create('users', { email: `${name.toLowerCase()}@example.com`, first_name: name });
 });
 
 const create = (headers: Record<string, string | undefined>) =>
@@ -134,7 +129,7 @@ test('no attribute is a foreign key (JSON:API rule 2.21)', async () => {
 test('every link that is shown answers GET (JSON:API rules 2.22 to 2.24 and 3.29)', async () => {
   const user = (await api.get('/users?page[size]=1')).body['data'][0].id as string;
   const totp = { kind: 'totp', secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' };
-  await api.create('authenticators', 'authenticator', totp, { user: link('user', user) });
+  await api.create('authenticators', totp, { user: link('user', user) });
   let looked = 0;
   for (const path of managementCollections) {
     const list = await api.get(`/${path}?page[size]=1`);
@@ -154,7 +149,7 @@ test('every link that is shown answers GET (JSON:API rules 2.22 to 2.24 and 3.29
 test('unknown members of the document are ignored, unknown attributes are not (JSON:API rule 2.25)', async () => {
   const body = { extra: 1, data: { type: 'role', extra: 2, attributes: { name: 'Tolerant' }, meta: {}, '@note': 'x' } };
   expect((await api.post('/roles', body)).status).toBe(201);
-  const answer = await api.post('/roles', { data: { type: 'role', attributes: { name: 'Strict', colour: 'red' } } });
+  const answer = await api.attempt('roles', { name: 'Strict', colour: 'red' });
   expect([answer.status, firstError(answer)['code'], firstError(answer)['source']]).toEqual([
     422,
     'unknown_attribute',
@@ -293,7 +288,7 @@ test('pages lead forwards and backwards through every record once, in every orde
 test('pages survive inserts: what comes in meanwhile shifts nothing', async () => {
   const first = await api.get('/roles?sort=-created_at&page[size]=2');
   const rest = (await api.get('/roles?sort=-created_at&page[size]=100')).body['data'] as Document[];
-  await api.create('roles', 'role', { name: 'A late one' });
+  await api.create('roles', { name: 'A late one' });
   const second = await api.get(first.body['links'].next);
   expect((second.body['data'] as Document[]).map((one) => one['id'])).toEqual(rest.slice(2, 4).map((one) => one['id']));
 });
@@ -371,7 +366,7 @@ test('conditional reading: the same answer again is 304, a changed one is not', 
   const again = await api.get(`/roles/${role['id']}`, { 'if-none-match': etag });
   expect([again.status, again.text]).toEqual([304, '']);
   expect((await api.get(`/roles/${role['id']}?fields[role]=name`, { 'if-none-match': etag })).status).toBe(200);
-  await api.patch(`/roles/${role['id']}`, { data: { type: 'role', id: role['id'], attributes: { description: 'Sells.' } } });
+  await api.update('roles', role['id'], { description: 'Sells.' });
   expect((await api.get(`/roles/${role['id']}`, { 'if-none-match': etag })).status).toBe(200);
 });
 

@@ -14,19 +14,14 @@ const unknownId = '00000000-0000-7000-8000-000000000000';
 
 beforeAll(async () => {
   api = await manage(service.url);
-  resource = await api.create('api_resources', 'api_resource', { identifier: 'https://orders.example', name: 'Orders' });
-  permission = await api.create(
-    'permissions',
-    'permission',
-    { name: 'orders:read' },
-    { api_resource: link('api_resource', resource['id']) },
-  );
-  user = await api.create('users', 'user', { email: 'ada@example.com', first_name: 'Ada' });
+  resource = await api.create('api_resources', { identifier: 'https://orders.example', name: 'Orders' });
+  permission = await api.create('permissions', { name: 'orders:read' }, { api_resource: link('api_resource', resource['id']) });
+  user = await api.create('users', { email: 'ada@example.com', first_name: 'Ada' });
 });
 
 const firstError = (answer: { body: Document }) => answer.body['errors'][0] as Document;
 let count = 0;
-const newRole = () => api.create('roles', 'role', { name: `Role ${++count}` });
+const newRole = () => api.create('roles', { name: `Role ${++count}` });
 
 /** A digest of all that a request could change, which no refusal here does. */
 const state = async () => stateOf(await service.context(), 'audit_logs');
@@ -51,27 +46,21 @@ test('an id made by the client is 403 (JSON:API rule 4.46)', async () => {
 });
 
 test('a relationship needs data; a related resource that is missing is 404 (JSON:API rule 4.47)', async () => {
-  const without = await api.post('/permissions', {
-    data: { type: 'permission', attributes: { name: 'x' }, relationships: { api_resource: { links: {} } } },
-  });
+  const without = await api.attempt('permissions', { name: 'x' }, { api_resource: { links: {} } });
   expect([without.status, firstError(without)['source']]).toEqual([400, { pointer: '/data/relationships/api_resource' }]);
-  const unknown = await api.post('/permissions', {
-    data: { type: 'permission', attributes: { name: 'x' }, relationships: { api_resource: link('api_resource', unknownId) } },
-  });
+  const unknown = await api.attempt('permissions', { name: 'x' }, { api_resource: link('api_resource', unknownId) });
   expect([unknown.status, firstError(unknown)['source']]).toEqual([404, { pointer: '/data/relationships/api_resource/data' }]);
-  const missing = await api.post('/permissions', { data: { type: 'permission', attributes: { name: 'x' } } });
+  const missing = await api.attempt('permissions', { name: 'x' });
   expect([missing.status, firstError(missing)]).toMatchObject([
     422,
     { code: 'required', source: { pointer: '/data' }, meta: { field: 'api_resource' } },
   ]);
-  const wrong = await api.post('/permissions', {
-    data: { type: 'permission', attributes: { name: 'x' }, relationships: { api_resource: link('role', unknownId) } },
-  });
+  const wrong = await api.attempt('permissions', { name: 'x' }, { api_resource: link('role', unknownId) });
   expect(wrong.status).toBe(409);
 });
 
 test('created is 201 with Location equal to links.self (JSON:API rule 4.48)', async () => {
-  const answer = await api.post('/roles', { data: { type: 'role', attributes: { name: 'Located' } } });
+  const answer = await api.attempt('roles', { name: 'Located' });
   expect(answer.status).toBe(201);
   const location = answer.headers.get('location') as string;
   expect([answer.body['data'].links.self, answer.body['links'].self]).toEqual([location, location]);
@@ -79,12 +68,12 @@ test('created is 201 with Location equal to links.self (JSON:API rule 4.48)', as
 });
 
 test('a refused write leaves nothing behind (JSON:API rule 4.49)', async () => {
-  await api.create('webhooks', 'webhook', { name: 'All', url: 'http://127.0.0.1:9999/none', events: ['*'] });
+  await api.create('webhooks', { name: 'All', url: 'http://127.0.0.1:9999/none', events: ['*'] });
   const before = await state();
   const relationships = { roles: links('role', unknownId) };
-  expect((await api.post('/users', { data: { type: 'user', attributes: { email: 'new@example.com' }, relationships } })).status).toBe(404);
-  expect((await api.post('/users', { data: { type: 'user', attributes: { email: 'ADA@example.com' } } })).status).toBe(409);
-  expect((await api.post('/users', { data: { type: 'user', attributes: { email: 'no address' } } })).status).toBe(422);
+  expect((await api.attempt('users', { email: 'new@example.com' }, relationships)).status).toBe(404);
+  expect((await api.attempt('users', { email: 'ADA@example.com' })).status).toBe(409);
+  expect((await api.attempt('users', { email: 'no address' })).status).toBe(422);
   expect(await state()).toEqual(before);
 });
 
@@ -103,8 +92,8 @@ test('an update needs type and id, and both must be those of the URL (JSON:API r
 });
 
 test('what is missing stays, null clears, and the whole resource comes back (JSON:API rules 4.52 and 4.53)', async () => {
-  const role = await api.create('roles', 'role', { name: 'Whole', description: 'Here.', is_default: false });
-  const patch = (attributes: Document) => api.patch(`/roles/${role['id']}`, { data: { type: 'role', id: role['id'], attributes } });
+  const role = await api.create('roles', { name: 'Whole', description: 'Here.', is_default: false });
+  const patch = (attributes: Document) => api.update('roles', role['id'], attributes);
   const renamed = await patch({ name: 'Still whole' });
   expect([renamed.status, renamed.body['data'].attributes]).toMatchObject([200, { name: 'Still whole', description: 'Here.' }]);
   expect((await patch({ description: null })).body['data'].attributes.description).toBeNull();
@@ -116,9 +105,7 @@ test('what is missing stays, null clears, and the whole resource comes back (JSO
 test('unknown is 404, a name taken is 409 (JSON:API rule 4.54)', async () => {
   expect((await api.patch(`/roles/${unknownId}`, { data: { type: 'role', id: unknownId } })).status).toBe(404);
   const [one, other] = [await newRole(), await newRole()];
-  const answer = await api.patch(`/roles/${one['id']}`, {
-    data: { type: 'role', id: one['id'], attributes: { name: other['attributes'].name } },
-  });
+  const answer = await api.update('roles', one['id'], { name: other['attributes'].name });
   expect([answer.status, firstError(answer)]).toMatchObject([
     409,
     { code: 'already_exists', source: { pointer: '/data/attributes/name' } },
@@ -132,7 +119,7 @@ test('read-only attributes may be sent back unchanged; changed they are 403 (JSO
     data: { ...role, attributes: { ...attributes, description: 'Sent back.' }, relationships: undefined },
   });
   expect([same.status, same.body['data'].attributes.description]).toEqual([200, 'Sent back.']);
-  const changed = await api.patch(`/roles/${role['id']}`, { data: { type: 'role', id: role['id'], attributes: { is_system: true } } });
+  const changed = await api.update('roles', role['id'], { is_system: true });
   expect([changed.status, firstError(changed)['source']]).toEqual([403, { pointer: '/data/attributes/is_system' }]);
   const replaced = await api.patch(`/roles/${role['id']}`, {
     data: { type: 'role', id: role['id'], relationships: { users: links('user', user['id']) } },
@@ -205,9 +192,7 @@ test('errors have string statuses, an id that is the request id, and pointers th
 });
 
 test('all validation failures are told at once (JSON:API rule 4.61)', async () => {
-  const answer = await api.post('/users', {
-    data: { type: 'user', attributes: { email: 7, birthdate: 'yesterday', zoneinfo: 'Mars/Base', locale: '!' } },
-  });
+  const answer = await api.attempt('users', { email: 7, birthdate: 'yesterday', zoneinfo: 'Mars/Base', locale: '!' });
   expect((answer.body['errors'] as Document[]).map((error) => error['source'].pointer.split('/').at(-1)).sort()).toEqual([
     'birthdate',
     'email',
@@ -222,7 +207,7 @@ test('401 and 403 carry the challenge of RFC 6750 (JSON:API rule 4.62)', async (
   expect([nobody.status, nobody.headers.get('www-authenticate')]).toEqual([401, expect.stringMatching(/^Bearer /)]);
   expect(nobody.headers.get('content-type')).toBe('application/vnd.api+json');
   const reader = await manage(service.url, 'webhooks:read');
-  const refused = await reader.post('/webhooks', { data: { type: 'webhook', attributes: {} } });
+  const refused = await reader.attempt('webhooks', {});
   expect([refused.status, firstError(refused)]).toMatchObject([
     403,
     { code: 'insufficient_scope', meta: { required: ['webhooks:write'] } },
@@ -256,13 +241,13 @@ test('If-Match: a version seen before a change is 412, the current one goes thro
 });
 
 test('a password is judged by the name that its person has when it is set: another change meanwhile is seen (attack 15.1125)', async () => {
-  const { id } = await api.create('users', 'user', { email: 'renamed@example.com', first_name: 'Bart' });
+  const { id } = await api.create('users', { email: 'renamed@example.com', first_name: 'Bart' });
   const { knex } = service.deps.db;
   const other = await knex.transaction();
   await other('users')
     .where({ id })
     .update({ first_name: 'Bartholomeus', version: knex.raw('version + 1') });
-  const changing = api.patch(`/users/${id}`, { data: { type: 'user', id, attributes: { password: 'bartholomeus' } } });
+  const changing = api.update('users', id, { password: 'bartholomeus' });
   const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%"users"%'`;
   await expect.poll(async () => (await knex.raw(waiting)).rows.length, { timeout: 30_000 }).toBe(1);
   await other.commit();
@@ -331,11 +316,7 @@ test('parallel creations of one name: one 201, the rest 409 (attack 15.183)', as
   const statuses = (await Promise.all(Array.from({ length: 6 }, () => api.post('/roles', body)))).map((answer) => answer.status).sort();
   expect(statuses).toEqual([201, 409, 409, 409, 409, 409]);
   const role = (await api.get('/roles?filter[name]=Contended')).body['data'][0] as Document;
-  const patches = ['a', 'b', 'c', 'd'].map((value) =>
-    api.patch(`/roles/${role['id']}`, {
-      data: { type: 'role', id: role['id'], attributes: { name: `n ${value}`, description: `d ${value}` } },
-    }),
-  );
+  const patches = ['a', 'b', 'c', 'd'].map((value) => api.update('roles', role['id'], { name: `n ${value}`, description: `d ${value}` }));
   await Promise.all(patches);
   const { name, description } = (await api.get(`/roles/${role['id']}`)).body['data'].attributes;
   expect(name.slice(2)).toBe(description.slice(2));
@@ -346,7 +327,7 @@ test('every exchange of this file is as the OpenAPI document says', async () =>
   expect((await publishedDocument(service.url)).problemsOf(api.exchanges)).toEqual([]));
 
 test('Allow names what may succeed: not the changes that every read-only relationship refuses with 403', async () => {
-  const role = await api.create('roles', 'role', { name: 'Allowed' });
+  const role = await api.create('roles', { name: 'Allowed' });
   const allow = async (path: string) => (await api.request('PUT', path)).headers.get('allow');
   expect(await allow(`/roles/${role['id']}/relationships/users`)).toBe('GET, HEAD, POST, DELETE');
   expect(await allow(`/roles/${role['id']}/relationships/permissions`)).toBe('GET, HEAD, PATCH, POST, DELETE');

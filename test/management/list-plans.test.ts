@@ -25,7 +25,7 @@ beforeAll(async () => {
   database = new pg.Client({ connectionString: service.databaseUrl });
   await database.connect();
   await withoutRowSecurity(ctx.db.knex);
-  role = (await api.create('roles', 'role', { name: 'Rare' }))['id'] as string;
+  role = (await api.create('roles', { name: 'Rare' }))['id'] as string;
   await database.query(
     `insert into users (environment_id, id, email, email_key, first_name, last_name, email_verified, status, external_id, last_login_at, created_at, updated_at)
      select $1, uuid_v7(at), 'p' || n || '@example.com', 'p' || n || '@example.com', 'First' || (n % 1000), 'Last' || (n % 5000), n % 500 <> 0,

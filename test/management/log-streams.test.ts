@@ -19,9 +19,8 @@ afterAll(() => receiver?.close());
 const attributes = (more: Document = {}): Document => ({
   name: 'SIEM', url: `${receiver.url}/lines`, format: 'native', sources: ['security_events'], status: 'paused', ...more,
 }); // prettier-ignore
-const created = (more: Document = {}): Promise<Document> => api.create('log_streams', 'log_stream', attributes(more));
-const changed = (id: string, change: Document, caller = api) =>
-  caller.patch(`/log_streams/${id}`, { data: { type: 'log_stream', id, attributes: change } });
+const created = (more: Document = {}): Promise<Document> => api.create('log_streams', attributes(more));
+const changed = (id: string, change: Document, caller = api) => caller.update('log_streams', id, change);
 const only = async (scope: string) => new Api(service.url, await managementToken(service.url, managementClient, { scope }));
 
 describe('a log stream', () => {
@@ -56,7 +55,7 @@ describe('a log stream', () => {
     ['a line break in the header', { authorization: 'Bearer a\r\nX-Other: b' }, null],
     ['an empty name', { name: ' ' }, 'required'],
   ])('with %s is refused', async (_what, wrong, code) => {
-    const answer = await api.post('/log_streams', { data: { type: 'log_stream', attributes: attributes(wrong) } });
+    const answer = await api.attempt('log_streams', attributes(wrong));
     expect(answer.status).toBe(422);
     if (code !== null) expect((answer.body['errors'] as Document[]).map((error) => error['code'])).toContain(code);
   });
@@ -69,15 +68,15 @@ describe('a log stream', () => {
     };
     const escalation = [403, 'scope_escalation', ['audit_logs:read']];
     const both = { sources: ['security_events', 'audit_logs'] };
-    expect(await refusals(narrow.post('/log_streams', { data: { type: 'log_stream', attributes: attributes(both) } }))).toEqual(escalation);
+    expect(await refusals(narrow.attempt('log_streams', attributes(both)))).toEqual(escalation);
     const wide = await created({ sources: ['audit_logs'] });
     expect(await refusals(changed(wide['id'], { url: 'https://mine.example/' }, narrow))).toEqual(escalation);
     expect(await refusals(narrow.patch(`/log_streams/${wide['id']}/rotate_secret`))).toEqual(escalation);
-    const own = await narrow.create('log_streams', 'log_stream', attributes());
+    const own = await narrow.create('log_streams', attributes());
     expect(await refusals(changed(own['id'], both, narrow))).toEqual(escalation);
     expect((await changed(own['id'], { url: 'https://mine.example/' }, narrow)).status).toBe(200);
     const without = await only('log_streams:write');
-    expect((await without.post('/log_streams', { data: { type: 'log_stream', attributes: attributes() } })).status).toBe(403);
+    expect((await without.attempt('log_streams', attributes())).status).toBe(403);
     expect((await (await only('webhooks:read')).get('/log_streams')).status).toBe(403);
   });
 
@@ -110,7 +109,7 @@ describe('a log stream', () => {
 
   test('that loses a source drops what waited of it', async () => {
     const stream = await created({ sources: ['security_events', 'audit_logs'] });
-    await api.create('webhooks', 'webhook', { name: 'x', url: 'https://x.example/', events: ['*'] });
+    await api.create('webhooks', { name: 'x', url: 'https://x.example/', events: ['*'] });
     await created();
     const waiting = async () =>
       (await ctx.db.knex('log_stream_entries').where({ log_stream_id: stream['id'], source: 'audit_logs' })) as unknown[];
@@ -150,7 +149,7 @@ describe('a log stream', () => {
 
   test('of ten in an environment the eleventh is refused, also at the same moment (attack 35.857)', async () => {
     await ctx.db.knex('log_streams').delete();
-    const make = () => api.post('/log_streams', { data: { type: 'log_stream', attributes: attributes() } });
+    const make = () => api.attempt('log_streams', attributes());
     for (let number = 0; number < 8; number++) expect((await make()).status).toBe(201);
     const answers = await Promise.all(Array.from({ length: 6 }, make));
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(2).fill(201), ...Array(4).fill(409)]);

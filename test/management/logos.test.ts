@@ -12,14 +12,10 @@ const ctx = contextOf(service);
 const api = shared(() => manage(service.url).then((made) => ({ made })));
 
 const base64 = (image: Buffer | string) => Buffer.from(image as string).toString('base64');
-const upload = (image: Buffer | string, caller = api.made) =>
-  caller.post('/logos', { data: { type: 'logo', attributes: { image: base64(image) } } });
+const upload = (image: Buffer | string, caller = api.made) => caller.attempt('logos', { image: base64(image) });
 const uploaded = async (image: Buffer | string): Promise<Document> => (await upload(image)).body['data'] as Document;
 const show = (url: string, init?: RequestInit) => fetch(new URL(new URL(url).pathname, service.url), init);
-const brand = (branding: Document) =>
-  api.made.patch(`/environments/${ctx.environment.id}`, {
-    data: { type: 'environment', id: ctx.environment.id, attributes: { branding } },
-  });
+const brand = (branding: Document) => api.made.update('environments', ctx.environment.id, { branding });
 const codes = ({ status, body }: { status: number; body: Document }) => [
   status,
   ...((body['errors'] ?? []) as Document[]).map(({ code }) => code),
@@ -88,7 +84,7 @@ describe('a logo', () => {
     expect([status, body['errors'][0].source]).toEqual([422, { pointer: '/data/attributes/image' }]);
     expect((await upload(Buffer.alloc(513 * 1024, 32))).status).toBe(422);
     expect((await upload(Buffer.alloc(1024 * 1024, 32))).status).toBe(413);
-    const plain = await api.made.post('/logos', { data: { type: 'logo', attributes: { image: '<svg/>' } } });
+    const plain = await api.made.attempt('logos', { image: '<svg/>' });
     expect(plain.status).toBe(422);
   });
 

@@ -16,10 +16,9 @@ const ctx = contextOf(service);
 const api = shared(() => manage(service.url).then((made) => ({ made })));
 
 const words = (more: Document = {}): Document => ({ name: 'register_code', subject: 'Code', text: 'Type {{code}}.', ...more });
-const post = (attributes: Document, caller = api.made) => caller.post('/mail_templates', { data: { type: 'mail_template', attributes } });
-const created = (more: Document = {}): Promise<Document> => api.made.create('mail_templates', 'mail_template', words(more));
-const changed = (id: string, attributes: Document) =>
-  api.made.patch(`/mail_templates/${id}`, { data: { type: 'mail_template', id, attributes } });
+const post = (attributes: Document, caller = api.made) => caller.attempt('mail_templates', attributes);
+const created = (more: Document = {}): Promise<Document> => api.made.create('mail_templates', words(more));
+const changed = (id: string, attributes: Document) => api.made.update('mail_templates', id, attributes);
 const removed = (id: string) => api.made.delete(`/mail_templates/${id}`);
 const told = ({ status, body }: { status: number; body: Document }) => [
   status,

@@ -24,13 +24,13 @@ const api = shared(() => manage(service.url));
 const receiver = shared(() => startReceiver(), (one) => one.close()); // prettier-ignore
 const named = eventTypes.filter(isNamedEvent);
 
-const everything = shared(() => api.create('webhooks', 'webhook', { name: 'Everything', url: `${receiver.url}/all`, events: ['*'] }));
+const everything = shared(() => api.create('webhooks', { name: 'Everything', url: `${receiver.url}/all`, events: ['*'] }));
 
 /** Has a webhook that names nothing but the type; resolves to the data of the events that `change` causes there. */
 async function caused(type: EventType, change: () => Promise<unknown>, count = 1): Promise<Document[]> {
   const path = `/${type}/${performance.now()}`;
   const hooks = await manage(service.url);
-  const { id } = await hooks.create('webhooks', 'webhook', { name: type, url: receiver.url + path, events: [type] });
+  const { id } = await hooks.create('webhooks', { name: type, url: receiver.url + path, events: [type] });
   await change();
   const mine = () => receiver.posts.filter((post) => post.path === path).map(({ body }) => JSON.parse(body) as Document);
   await flushSecurityTrail(service.deps);
@@ -45,7 +45,7 @@ async function caused(type: EventType, change: () => Promise<unknown>, count = 1
 /** The beginning of a minute, so that none ends in between. */
 const atMinute = () => service.clock.advance(60_000 - (service.clock.now().getTime() % 60_000));
 
-const newUser = (email: string) => api.create('users', 'user', { email, first_name: 'Ada', last_name: 'Lovelace', external_id: email });
+const newUser = (email: string) => api.create('users', { email, first_name: 'Ada', last_name: 'Lovelace', external_id: email });
 const act = async (path: string, verb: string) => expect((await api.patch(`${path}/${verb}`)).status).toBe(200);
 const management = { actor_kind: 'client', actor_id: 'management' };
 
@@ -68,7 +68,7 @@ test('a configuration document names them', async () => {
 
 test('while nobody names it, it is stored and delivered to nobody', async () => {
   const user = await newUser('unheard@example.com');
-  const paused = await api.create('webhooks', 'webhook', { name: 'Paused', url: receiver.url, events: named, status: 'disabled' });
+  const paused = await api.create('webhooks', { name: 'Paused', url: receiver.url, events: named, status: 'disabled' });
   await act(`/users/${user['id']}`, 'block');
   await api.delete(`/users/${user['id']}`);
   await api.delete(`/webhooks/${paused['id']}`);
@@ -187,7 +187,7 @@ test('password.changed, whoever changes it and however', async () => {
   });
   expect(changed).toMatchObject({ id, email, how: 'changed', changed_by: person });
   const attributes = { password: 'one that somebody else chose' };
-  const [set] = await caused('password.changed', () => api.patch(`/users/${id}`, { data: { type: 'user', id, attributes } }));
+  const [set] = await caused('password.changed', () => api.update('users', id, attributes));
   expect(set).toMatchObject({ id, how: 'set', changed_by: management, sessions_revoked: true });
   expect(JSON.stringify([changed, set])).not.toMatch(/another long|somebody else/);
 });
@@ -212,7 +212,7 @@ test('authenticator.created and authenticator.deleted, recovery codes too, never
 
 test('client.created with where it came from, and client.deleted with who did it', async () => {
   const attributes = { name: 'Notes', application_type: 'machine', grant_types: ['client_credentials'] };
-  const [created] = await caused('client.created', () => api.create('clients', 'client', attributes));
+  const [created] = await caused('client.created', () => api.create('clients', attributes));
   expect(created).toMatchObject({ name: 'Notes', origin: 'administrator', status: 'enabled' });
   const [deleted] = await caused('client.deleted', () => api.delete(`/clients/${created?.['id']}`));
   expect(deleted).toMatchObject({ id: created?.['id'], client_id: created?.['id'], name: 'Notes', deleted_by: management });
@@ -251,10 +251,10 @@ test('connection.created, connection.updated and connection.deleted, never with 
     provider_client_id: 'us',
     provider_client_secret: secret,
   };
-  const [created] = await caused('connection.created', () => caller.create('connections', 'connection', attributes));
+  const [created] = await caused('connection.created', () => caller.create('connections', attributes));
   const id = created?.['id'] as string;
   expect(created).toMatchObject({ name: 'corp', strategy: 'oidc', issuer: 'https://id.corp.example', created_by: management });
-  const change = (changes: object) => () => caller.patch(`/connections/${id}`, { data: { type: 'connection', id, attributes: changes } });
+  const change = (changes: object) => () => caller.update('connections', id, changes);
   const [renamed] = await caused('connection.updated', change({ display_name: 'Corporation' }));
   expect(renamed).toMatchObject({
     display_name: 'Corporation',

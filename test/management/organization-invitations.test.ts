@@ -46,7 +46,7 @@ test('whom an invitation waits for, and who is a member, is not invited (specifi
   const [acme, other] = [await addOrganization(api), await addOrganization(api)];
   const member = await addUser(await service.context());
   const relationships = { organization: link('organization', acme['id']), user: link('user', member.id) };
-  await api.create('organization_memberships', 'organization_membership', {}, relationships);
+  await api.create('organization_memberships', {}, relationships);
   expect(errorOf(await invite(api, { organization: acme, email: member.email.toUpperCase() }))).toEqual([409, 'already_member']);
   expect((await invite(api, { organization: acme, email: 'bob@acme.example' })).status).toBe(201);
   expect(errorOf(await invite(api, { organization: acme, email: 'BOB@acme.example' }))).toEqual([409, 'already_invited']);
@@ -75,7 +75,7 @@ test('a disabled organization invites nobody (specification 16.10.2)', async () 
 test('nobody invites to more than they hold, nor to roles of the environment (attack 43.1330)', async () => {
   const organization = await addOrganization(api);
   const [admin] = (await api.get('/roles?filter[name]=organization_admin')).body['data'];
-  const other = await api.create('roles', 'role', { name: 'of-the-environment' });
+  const other = await api.create('roles', { name: 'of-the-environment' });
   const scope = 'organization_invitations:write organization_invitations:read roles:read organizations:read';
   const narrow = await manage(service.url, scope);
   expect(errorOf(await invite(narrow, { organization, email: 'n@acme.example', roles: [admin.id] }))).toEqual([403, 'scope_escalation']);
@@ -130,7 +130,7 @@ test('an administrator fills nobody’s mailbox with invitations (attack 43.1332
 
 test('whoever accepts gets the roles of the invitation, once, however many try at once (specification 16.10.4, attack 43.1333)', async () => {
   const organization = await addOrganization(api);
-  const editor = await api.create('roles', 'role', { name: 'invited-editor', kind: 'organization' });
+  const editor = await api.create('roles', { name: 'invited-editor', kind: 'organization' });
   const user = await addUser(await service.context());
   const record = (await invite(api, { organization, email: user.email, roles: [editor['id']] })).body['data'];
   const [token, ctx] = [await tokenFor(user.email), await service.context()];
@@ -147,11 +147,11 @@ test('whoever accepts gets the roles of the invitation, once, however many try a
 
 test('a member who is let in meanwhile gets the roles too (specification 16.10.4)', async () => {
   const organization = await addOrganization(api);
-  const editor = await api.create('roles', 'role', { name: 'later-editor', kind: 'organization' });
+  const editor = await api.create('roles', { name: 'later-editor', kind: 'organization' });
   const user = await addUser(await service.context());
   await invite(api, { organization, email: user.email, roles: [editor['id']] });
   const relationships = { organization: link('organization', organization['id']), user: link('user', user.id) };
-  await api.create('organization_memberships', 'organization_membership', {}, relationships);
+  await api.create('organization_memberships', {}, relationships);
   const [token, ctx] = [await tokenFor(user.email), await service.context()];
   expect(await transaction(ctx, (tx) => acceptInvitation(tx, digest(token), user))).not.toBeNull();
   const members = await api.get(`/organization_memberships?filter[organization]=${organization['id']}&filter[role]=${editor['id']}`);

@@ -24,14 +24,9 @@ afterAll(() => service?.stop());
 
 const organization = (attributes: Document = {}, relationships?: Document) => {
   number += 1;
-  return api.create(
-    'organizations',
-    'organization',
-    { name: `org-${number}`, display_name: `Org ${number}`, ...attributes },
-    relationships,
-  );
+  return api.create('organizations', { name: `org-${number}`, display_name: `Org ${number}`, ...attributes }, relationships);
 };
-const role = (name: string, kind = 'organization') => api.create('roles', 'role', { name, kind });
+const role = (name: string, kind = 'organization') => api.create('roles', { name, kind });
 const member = (of: Document, user: { id: string }, more: Document = {}) => ({
   data: {
     type: 'organization_membership',
@@ -39,9 +34,7 @@ const member = (of: Document, user: { id: string }, more: Document = {}) => ({
   },
 });
 const claim = (of: Document, domain: string) =>
-  api.post('/organization_domains', {
-    data: { type: 'organization_domain', attributes: { domain }, relationships: { organization: link('organization', of['id']) } },
-  });
+  api.attempt('organization_domains', { domain }, { organization: link('organization', of['id']) });
 const errorOf = ({ status, body }: { status: number; body: Document }) => [status, body['errors']?.[0]?.code];
 
 /** Puts the domain's record into its zone and has it looked for. */
@@ -64,17 +57,14 @@ test('an organization is made, found, changed and deleted (specification 16.1.1,
   });
   for (const filter of ['name=acme', 'external_id=crm-1', 'search=cme lt', `search=${made['id']}`])
     expect((await api.get(`/organizations?filter[${filter.replace('=', ']=')}`)).body['data']).toMatchObject([{ id: made['id'] }]);
-  const patch = (attributes: Document) =>
-    api.patch(`/organizations/${made['id']}`, { data: { type: 'organization', id: made['id'], attributes } });
+  const patch = (attributes: Document) => api.update('organizations', made['id'], attributes);
   expect((await patch({ primary_color: '#112233' })).body['data'].attributes.branding).toEqual({
     logo_url: 'https://acme.example/l.png',
     primary_color: '#112233',
   });
   expect(errorOf(await patch({ name: 'other' }))).toEqual([403, 'attribute_read_only']);
   for (const name of ['choose', 'A', 'a_b', '-a', 'a-', 'x', crypto.randomUUID()])
-    expect((await api.post('/organizations', { data: { type: 'organization', attributes: { name, display_name: 'X' } } })).status).toBe(
-      422,
-    );
+    expect((await api.attempt('organizations', { name, display_name: 'X' })).status).toBe(422);
   const twice = { data: { type: 'organization', attributes: { name: 'acme', display_name: 'X' } } };
   expect(errorOf(await api.post('/organizations', twice))).toEqual([409, 'already_exists']);
   const user = await addUser(await service.context());
@@ -88,7 +78,7 @@ test('an organization is made, found, changed and deleted (specification 16.1.1,
 test('an external id is one organization’s, and a list is of the status or the domain that is asked for (specification 16.1.1)', async () => {
   const [one, two] = [await organization({ external_id: 'crm-one' }), await organization({ status: 'disabled' })];
   const named = { name: 'named-alike', display_name: 'X', external_id: 'crm-one' };
-  const twice = await api.post('/organizations', { data: { type: 'organization', attributes: named } });
+  const twice = await api.attempt('organizations', named);
   expect([errorOf(twice), twice.body['errors'][0].source.pointer]).toEqual([[409, 'already_exists'], '/data/attributes/external_id']);
   await claim(one, 'listed.example');
   const listed = async (filter: string) =>
@@ -101,18 +91,18 @@ test('an external id is one organization’s, and a list is of the status or the
 test('what goes with an organization is all that is its own (specification 16.1.6)', async () => {
   const acme = await organization();
   const related = { organization: link('organization', acme['id']) };
-  const make = async (path: string, type: string, attributes: Document) => {
-    const { status, body } = await api.post(`/${path}`, { data: { type, attributes, relationships: related } });
+  const make = async (path: string, attributes: Document) => {
+    const { status, body } = await api.attempt(path, attributes, related);
     expect([path, status]).toEqual([path, 201]);
     return `/${path}/${body['data'].id}`;
   };
   const oidc = { strategy: 'oidc', provider_client_id: 'x', issuer: 'https://idp.gone.example', provider_client_secret: 's' };
   const own = [
-    await make('organization_domains', 'organization_domain', { domain: 'gone.example' }),
-    await make('connections', 'connection', { name: 'gone', display_name: 'Gone', ...oidc }),
-    await make('directories', 'directory', {}),
-    await make('organization_invitations', 'organization_invitation', { email: 'ada@gone.example' }),
-    await make('setup_links', 'setup_link', { parts: ['domains'] }),
+    await make('organization_domains', { domain: 'gone.example' }),
+    await make('connections', { name: 'gone', display_name: 'Gone', ...oidc }),
+    await make('directories', {}),
+    await make('organization_invitations', { email: 'ada@gone.example' }),
+    await make('setup_links', { parts: ['domains'] }),
   ];
   expect((await api.delete(`/organizations/${acme['id']}`)).status).toBe(204);
   for (const path of own) expect([path, (await api.get(path)).status]).toEqual([path, 404]);
@@ -172,9 +162,7 @@ test('roles of an organization and of the environment stay apart at every endpoi
   expect(errorOf(await api.post(`/users/${user.id}/relationships/roles`, links('role', own['id'])))).toEqual(wrong);
   const ofUser = { data: { type: 'user', attributes: { email: 'kind@example.com' }, relationships: { roles: links('role', own['id']) } } };
   expect(errorOf(await api.post('/users', ofUser))).toEqual(wrong);
-  expect(
-    errorOf(await api.post('/roles', { data: { type: 'role', attributes: { name: 'x', kind: 'organization', is_default: true } } })),
-  ).toEqual(wrong);
+  expect(errorOf(await api.attempt('roles', { name: 'x', kind: 'organization', is_default: true }))).toEqual(wrong);
   const changed = { data: { type: 'role', id: own['id'], attributes: { kind: 'environment' } } };
   expect(errorOf(await api.patch(`/roles/${own['id']}`, changed))).toEqual([403, 'attribute_read_only']);
 });
@@ -226,13 +214,7 @@ test('a connection of an organization speaks for its verified domains, and has n
     provider_client_secret: 's',
   };
   const make = (more: Document) =>
-    api.post('/connections', {
-      data: {
-        type: 'connection',
-        attributes: { name: `c-${(number += 1)}`, ...attributes, ...more },
-        relationships: { organization: link('organization', acme['id']) },
-      },
-    });
+    api.attempt('connections', { name: `c-${(number += 1)}`, ...attributes, ...more }, { organization: link('organization', acme['id']) });
   const connection = (await make({})).body['data'];
   expect(connection.attributes).toMatchObject({ account_linking: 'verified_email', domains: [] });
   expect((await make({ domains: ['acme-two.example'] })).status).toBe(422);

@@ -12,9 +12,9 @@ const ctx = contextOf(service);
 const api = shared(() => manage(service.url).then((made) => ({ made })));
 
 const words = (more: Document = {}): Document => ({ key: 'login.title', locale: 'en', text: 'Welcome', ...more });
-const post = (attributes: Document, caller = api.made) => caller.post('/page_texts', { data: { type: 'page_text', attributes } });
-const created = (more: Document = {}): Promise<Document> => api.made.create('page_texts', 'page_text', words(more));
-const changed = (id: string, attributes: Document) => api.made.patch(`/page_texts/${id}`, { data: { type: 'page_text', id, attributes } });
+const post = (attributes: Document, caller = api.made) => caller.attempt('page_texts', attributes);
+const created = (more: Document = {}): Promise<Document> => api.made.create('page_texts', words(more));
+const changed = (id: string, attributes: Document) => api.made.update('page_texts', id, attributes);
 const told = ({ status, body }: { status: number; body: Document }) => [
   status,
   ...((body['errors'] ?? []) as Document[]).map(({ code, source }) => `${code} ${(source as Document | undefined)?.['pointer']}`),

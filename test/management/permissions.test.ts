@@ -26,9 +26,9 @@ let count = 0;
 
 /** A machine client with a grant of these Management permissions, and a caller for it. */
 async function machine(...scopes: string[]): Promise<{ caller: Api; client: Document; grant: Document }> {
-  const client = await api.create('clients', 'client', { name: `Machine ${++count}`, application_type: 'machine' });
+  const client = await api.create('clients', { name: `Machine ${++count}`, application_type: 'machine' });
   const relationships = { client: link('client', client['id']), api_resource: link('api_resource', management['id']) };
-  const grant = await api.create('client_grants', 'client_grant', { scopes }, relationships);
+  const grant = await api.create('client_grants', { scopes }, relationships);
   const token = await managementToken(service.url, { id: client['id'], client_secret: client['attributes'].client_secret });
   return { caller: new Api(service.url, token), client, grant };
 }
@@ -37,7 +37,6 @@ async function machine(...scopes: string[]): Promise<{ caller: Api; client: Docu
 const askFor = (client_id: string, scopes: readonly string[]) =>
   api.create(
     'client_grants',
-    'client_grant',
     { scopes, subject_type: 'user' },
     { client: link('client', client_id), api_resource: link('api_resource', management['id']) },
   );
@@ -46,9 +45,9 @@ const askFor = (client_id: string, scopes: readonly string[]) =>
 async function person(...names: string[]): Promise<{ caller: Api; user: Document; role: Document }> {
   const ctx = await service.context();
   const ids = names.map((name) => permissions.get(name) as string);
-  const role = await api.create('roles', 'role', { name: `Role ${++count}` }, { permissions: links('permission', ...ids) });
+  const role = await api.create('roles', { name: `Role ${++count}` }, { permissions: links('permission', ...ids) });
   const email = `person-${count}@example.com`;
-  const user = await api.create('users', 'user', { email, password, email_verified: true }, { roles: links('role', role['id']) });
+  const user = await api.create('users', { email, password, email_verified: true }, { roles: links('role', role['id']) });
   const client = await addClient(ctx);
   const browser = new Browser(service.url);
   await browser.login(email, password);
@@ -107,7 +106,7 @@ test('without the permission every verb on every collection is 403 and changes n
 
 test('write does not imply read, and an included record needs the permission to read it', async () => {
   const { caller } = await machine('roles:write', 'users:read');
-  expect((await caller.post('/roles', { data: { type: 'role', attributes: { name: 'Written' } } })).status).toBe(201);
+  expect((await caller.attempt('roles', { name: 'Written' })).status).toBe(201);
   expect((await caller.get('/roles')).status).toBe(403);
   const included = await caller.get('/users?include=roles');
   expect([included.status, firstError(included)]).toMatchObject([
@@ -119,11 +118,10 @@ test('write does not imply read, and an included record needs the permission to 
 });
 
 test('a token for another resource, or of another kind, is 401', async () => {
-  const client = await api.create('clients', 'client', { name: 'Elsewhere', application_type: 'machine' });
-  const other = await api.create('api_resources', 'api_resource', { identifier: 'https://other.example', name: 'Other' });
+  const client = await api.create('clients', { name: 'Elsewhere', application_type: 'machine' });
+  const other = await api.create('api_resources', { identifier: 'https://other.example', name: 'Other' });
   await api.create(
     'client_grants',
-    'client_grant',
     { scopes: [] },
     { client: link('client', client['id']), api_resource: link('api_resource', other['id']) },
   );
@@ -153,41 +151,24 @@ test('nobody hands out what they do not hold: roles, permissions, grants, secret
     expect([status, body['errors']?.[0]?.code]).toEqual([403, 'scope_escalation']);
   };
   const keys = permissions.get('signing_keys:write') as string;
-  await refused(
-    caller.post('/roles', {
-      data: { type: 'role', attributes: { name: 'Up' }, relationships: { permissions: links('permission', keys) } },
-    }),
-  );
+  await refused(caller.attempt('roles', { name: 'Up' }, { permissions: links('permission', keys) }));
   const mine = await caller.create(
     'roles',
-    'role',
     { name: 'Mine' },
     { permissions: links('permission', permissions.get('users:read') as string) },
   );
   await refused(caller.post(`/roles/${mine['id']}/relationships/permissions`, links('permission', keys)));
   const administrator = (await api.get('/roles?filter[name]=administrator')).body['data'][0];
-  await refused(
-    caller.post('/users', {
-      data: { type: 'user', attributes: { email: 'up@example.com' }, relationships: { roles: links('role', administrator.id) } },
-    }),
-  );
+  await refused(caller.attempt('users', { email: 'up@example.com' }, { roles: links('role', administrator.id) }));
   const root = (await api.get('/users?filter[email]=root@example.com')).body['data'][0];
-  await refused(
-    caller.patch(`/users/${root.id}`, { data: { type: 'user', id: root.id, attributes: { password: 'another long passphrase' } } }),
-  );
-  await refused(caller.patch(`/users/${root.id}`, { data: { type: 'user', id: root.id, attributes: { email: 'mine@example.com' } } }));
+  await refused(caller.update('users', root.id, { password: 'another long passphrase' }));
+  await refused(caller.update('users', root.id, { email: 'mine@example.com' }));
   await refused(caller.patch(`/clients/management/rotate_secret`));
-  const client = await caller.create('clients', 'client', { name: 'Tool', application_type: 'machine' });
+  const client = await caller.create('clients', { name: 'Tool', application_type: 'machine' });
   const relationships = { client: link('client', client['id']), api_resource: link('api_resource', management['id']) };
-  await refused(
-    caller.post('/client_grants', { data: { type: 'client_grant', attributes: { scopes: ['signing_keys:write'] }, relationships } }),
-  );
-  const grant = await caller.create('client_grants', 'client_grant', { scopes: ['users:read'] }, relationships);
-  await refused(
-    caller.patch(`/client_grants/${grant['id']}`, {
-      data: { type: 'client_grant', id: grant['id'], attributes: { scopes: ['users:read', 'signing_keys:write'] } },
-    }),
-  );
+  await refused(caller.attempt('client_grants', { scopes: ['signing_keys:write'] }, relationships));
+  const grant = await caller.create('client_grants', { scopes: ['users:read'] }, relationships);
+  await refused(caller.update('client_grants', grant['id'], { scopes: ['users:read', 'signing_keys:write'] }));
   const denied = await api.get('/audit_logs?filter[outcome]=denied&page[size]=100');
   const escalations = (denied.body['data'] as Document[]).filter((one) => one['attributes'].reason === 'scope_escalation');
   expect(escalations.reduce((sum, one) => sum + one['attributes'].count, 0)).toBeGreaterThanOrEqual(8);
@@ -197,11 +178,9 @@ test('what is withdrawn is refused at once: a grant, a role, a user, a client', 
   const first = await machine('roles:read', 'users:read');
   expect((await first.caller.get('/roles')).status).toBe(200);
   const { id } = first.grant as { id: string };
-  await api.patch(`/client_grants/${id}`, { data: { type: 'client_grant', id, attributes: { scopes: ['users:read'] } } });
+  await api.update('client_grants', id, { scopes: ['users:read'] });
   expect([(await first.caller.get('/roles')).status, (await first.caller.get('/users')).status]).toEqual([403, 200]);
-  await api.patch(`/clients/${first.client['id']}`, {
-    data: { type: 'client', id: first.client['id'], attributes: { status: 'disabled' } },
-  });
+  await api.update('clients', first.client['id'], { status: 'disabled' });
   expect((await first.caller.get('/users')).status).toBe(401);
 
   const second = await person('roles:read');
@@ -252,7 +231,7 @@ test('the last administrator can not be blocked, deleted, or lose the role; nobo
     await api.delete(`/roles/${administrator.id}/relationships/users`, links('user', root.id)),
   ];
   for (const answer of attempts) expect([answer.status, firstError(answer)['code']]).toEqual([409, 'last_administrator']);
-  const second = await api.create('users', 'user', { email: 'second@example.com' }, { roles: links('role', administrator.id) });
+  const second = await api.create('users', { email: 'second@example.com' }, { roles: links('role', administrator.id) });
   const both = await Promise.all([api.patch(`/users/${root.id}/block`), api.patch(`/users/${second['id']}/block`)]);
   expect(both.map((answer) => answer.status).sort()).toEqual([200, 409]);
   await Promise.all([api.patch(`/users/${root.id}/unblock`), api.patch(`/users/${second['id']}/unblock`)]);
@@ -262,9 +241,7 @@ test('the last administrator can not be blocked, deleted, or lose the role; nobo
 
 test('what the service made for itself can not be changed', async () => {
   const administrator = (await api.get('/roles?filter[name]=administrator')).body['data'][0];
-  expect(
-    (await api.patch(`/roles/${administrator.id}`, { data: { type: 'role', id: administrator.id, attributes: { name: 'x' } } })).status,
-  ).toBe(403);
+  expect((await api.update('roles', administrator.id, { name: 'x' })).status).toBe(403);
   expect((await api.delete(`/roles/${administrator.id}`)).status).toBe(403);
   expect((await api.delete(`/permissions/${permissions.get('users:read')}`)).status).toBe(403);
   expect((await api.delete(`/api_resources/${management['id']}`)).status).toBe(409);
@@ -272,7 +249,7 @@ test('what the service made for itself can not be changed', async () => {
 });
 
 test('every write leaves an audit entry in its transaction, secrets redacted; a denied one too', async () => {
-  const user = await api.create('users', 'user', { email: 'audited@example.com', password: 'a secret passphrase 1' });
+  const user = await api.create('users', { email: 'audited@example.com', password: 'a secret passphrase 1' });
   await api.patch(
     `/users/${user['id']}`,
     { data: { type: 'user', id: user['id'], attributes: { first_name: 'Ann', password: 'a secret passphrase 2' } } },
@@ -305,7 +282,7 @@ test('every write leaves an audit entry in its transaction, secrets redacted; a 
 
 test('a denied request is audited under the name that the operation has when it is done', async () => {
   const { caller, client } = await machine('webhooks:read');
-  const user = await api.create('users', 'user', { email: 'denied@example.com' });
+  const user = await api.create('users', { email: 'denied@example.com' });
   const { id } = user;
   const requests: [() => Promise<{ status: number }>, string, string | null][] = [
     [() => caller.get('/users'), 'user.read', null],

@@ -57,7 +57,7 @@ test.each(['saml', 'apple'])('a connection of %s keeps no tokens', async (strate
   const saml = { idp_entity_id: 'https://idp.example', idp_sso_url: 'https://idp.example/sso', idp_certificates: [] };
   const own = strategy === 'saml' ? { options: saml } : { provider_client_id: 'x', provider_client_secret: 'y', options: {} };
   const attributes = { name: `keeps-${strategy}`, display_name: 'Keeps', strategy, token_storage: true, ...own };
-  const { status, body } = await api.post('/connections', { data: { type: 'connection', attributes } });
+  const { status, body } = await api.attempt('connections', attributes);
   expect([status, body['errors'].map((one: { source: object }) => one.source)]).toEqual([
     422,
     expect.arrayContaining([{ pointer: '/data/attributes/token_storage' }]),

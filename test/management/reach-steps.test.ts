@@ -21,11 +21,11 @@ const permissionOf = async (caller: Api, name: string): Promise<string> =>
 test('a user who reaches as far already is given no role that its giver doesn’t hold: the others may go, it would stay (attack 22.278)', async () => {
   const permissions = links('permission', await permissionOf(api, 'webhooks:read'));
   const [first, second, harmless] = [
-    await api.create('roles', 'role', { name: 'First' }, { permissions }),
-    await api.create('roles', 'role', { name: 'Second' }, { permissions }),
-    await api.create('roles', 'role', { name: 'Harmless' }),
+    await api.create('roles', { name: 'First' }, { permissions }),
+    await api.create('roles', { name: 'Second' }, { permissions }),
+    await api.create('roles', { name: 'Harmless' }),
   ];
-  const user = await api.create('users', 'user', { email: 'held@example.com' }, { roles: links('role', first['id']) });
+  const user = await api.create('users', { email: 'held@example.com' }, { roles: links('role', first['id']) });
   const caller = await only('users:write', 'roles:write', 'roles:read', 'users:read');
   const roles = `/users/${user['id']}/relationships/roles`;
   const both = links('role', first['id'], second['id']);
@@ -49,9 +49,8 @@ test('an environment for development is opened to what default roles give only b
   await service.deps.db.knex('environments').where({ id }).update({ kind: 'development', registration_enabled: false });
   service.deps.cache.clear();
   const permissions = links('permission', await permissionOf(there, 'webhooks:read'));
-  await there.create('roles', 'role', { name: 'For all', is_default: true }, { permissions });
-  const change = async (caller: Api, attributes: Document) =>
-    caller.patch(`/environments/${id}`, { data: { type: 'environment', id, attributes } });
+  await there.create('roles', { name: 'For all', is_default: true }, { permissions });
+  const change = async (caller: Api, attributes: Document) => caller.update('environments', id, attributes);
   const caller = await only('environments:write');
   await expectRefused(change(caller, { registration_enabled: true }), 'webhooks:read');
   expect((await change(await only('environments:write', 'webhooks:read'), { registration_enabled: true })).status).toBe(200);
@@ -63,7 +62,7 @@ test('an environment for development is opened to what default roles give only b
 test('an API resource that waits where BASE_URL moves to does not keep the service from starting there (attack 22.280)', async () => {
   const caller = await only('api_resources:write', 'api_resources:read');
   const moved = 'https://moved.example';
-  const waiting = await caller.create('api_resources', 'api_resource', { identifier: `${moved}/api`, name: 'Waiting' });
+  const waiting = await caller.create('api_resources', { identifier: `${moved}/api`, name: 'Waiting' });
   // A start remembers nothing.
   service.deps.cache.clear();
   await bootstrap({ ...service.deps, config: { ...service.deps.config, baseUrl: moved } });

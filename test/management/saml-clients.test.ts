@@ -17,8 +17,8 @@ const saml = (more: Document = {}): Document => ({
   saml_acs_urls: [acsUrl],
   ...more,
 });
-const create = (attributes: Document) => api.post('/clients', { data: { type: 'client', attributes } });
-const change = (id: string, attributes: Document) => api.patch(`/clients/${id}`, { data: { type: 'client', id, attributes } });
+const create = (attributes: Document) => api.attempt('clients', attributes);
+const change = (id: string, attributes: Document) => api.update('clients', id, attributes);
 const refusalsIn = (answer: { status: number; body: Document }) => [
   answer.status,
   ...((answer.body['errors'] ?? []) as Document[]).map((one) => [one['code'], one['meta']?.field ?? one['source']?.pointer]),
@@ -113,28 +113,28 @@ describe('SAML certificates', () => {
   test('are published before they sign, and rotated by hand (specification 16.8.7)', async () => {
     expect(await metadata()).toBe(1);
     expect(await statuses()).toEqual(['primary']);
-    const next = await api.create('saml_certificates', 'saml_certificate', {});
+    const next = await api.create('saml_certificates', {});
     expect(next['attributes']).toMatchObject({ status: 'next' });
     expect(Object.keys(next['attributes'])).not.toContain('private_key_sealed');
     const { validFrom, validTo } = new X509Certificate(next['attributes'].pem);
     expect(new Date(validTo).getUTCFullYear() - new Date(validFrom).getUTCFullYear()).toBe(10);
     expect(await metadata()).toBe(2);
-    const twice = await api.post('/saml_certificates', { data: { type: 'saml_certificate', attributes: {} } });
+    const twice = await api.attempt('saml_certificates', {});
     expect(refusalsIn(twice)).toEqual([409, ['invalid_transition', undefined]]);
     expect((await api.patch(`/saml_certificates/${next['id']}/activate`)).body['data'].attributes.status).toBe('primary');
     expect(await statuses()).toEqual(['previous', 'primary']);
     expect(await metadata()).toBe(1);
     expect((await api.patch(`/saml_certificates/${next['id']}/activate`)).status).toBe(409);
-    const third = await api.create('saml_certificates', 'saml_certificate', {});
+    const third = await api.create('saml_certificates', {});
     await api.patch(`/saml_certificates/${third['id']}/activate`);
     expect(await statuses()).toEqual(['previous', 'primary']);
   });
 
   test('nobody reads, makes or activates one without the permission (specification 6.1.2)', async () => {
-    const next = await api.create('saml_certificates', 'saml_certificate', {});
+    const next = await api.create('saml_certificates', {});
     const caller = await manage(service.url, 'clients:write saml_certificates:read');
     expect((await caller.get('/saml_certificates')).status).toBe(200);
-    const made = await caller.post('/saml_certificates', { data: { type: 'saml_certificate', attributes: {} } });
+    const made = await caller.attempt('saml_certificates', {});
     expect(refusalsIn(made)[0]).toBe(403);
     expect((await caller.patch(`/saml_certificates/${next['id']}/activate`)).status).toBe(403);
     expect((await (await manage(service.url, 'clients:write')).get('/saml_certificates')).status).toBe(403);
@@ -151,13 +151,13 @@ test.each([
 ])('attributes %j of a SAML application take what a claim mapping would: %j (attack 47.1505)', async (saml_attributes, required) => {
   const narrow = await manage(service.url, 'clients:read clients:write');
   const attributes = saml({ saml_attributes });
-  const refused = await narrow.post('/clients', { data: { type: 'client', attributes } });
+  const refused = await narrow.attempt('clients', attributes);
   expect([refused.status, refused.body['errors']?.[0].meta]).toEqual([403, { required }]);
-  const { id } = (await narrow.post('/clients', { data: { type: 'client', attributes: saml() } })).body['data'];
-  const own = (wanted: Document) => narrow.patch(`/clients/${id}`, { data: { type: 'client', id, attributes: wanted } });
+  const { id } = (await narrow.attempt('clients', saml())).body['data'];
+  const own = (wanted: Document) => narrow.update('clients', id, wanted);
   expect((await own({ saml_attributes })).status).toBe(403);
   const address = await own({ saml_name_id: 'email' });
   expect([address.status, address.body['errors']?.[0].meta]).toEqual([403, { required: ['users:read'] }]);
   const wide = await manage(service.url, `clients:read clients:write ${required.join(' ')}`);
-  expect((await wide.post('/clients', { data: { type: 'client', attributes } })).status).toBe(201);
+  expect((await wide.attempt('clients', attributes)).status).toBe(201);
 });

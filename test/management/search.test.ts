@@ -23,12 +23,12 @@ const api = shared(() => manage(service.url));
 
 beforeAll(async () => {
   for (const person of people)
-    ids.set(person['email'] as string, (await api.create('users', 'user', { ...person }))['id'] as string);
-  ids.set('clients', (await api.create('clients', 'client', { name: 'Acme Shop', application_type: 'machine' }))['id'] as string);
-  ids.set('roles', (await api.create('roles', 'role', { name: 'Support desk' }))['id'] as string);
+    ids.set(person['email'] as string, (await api.create('users', { ...person }))['id'] as string);
+  ids.set('clients', (await api.create('clients', { name: 'Acme Shop', application_type: 'machine' }))['id'] as string);
+  ids.set('roles', (await api.create('roles', { name: 'Support desk' }))['id'] as string);
   const hook = { name: 'Orders', url: 'https://hooks.acme.example/in', events: ['role.created'], status: 'disabled' };
-  ids.set('webhooks', (await api.create('webhooks', 'webhook', hook))['id'] as string);
-  ids.set('api_resources', (await api.create('api_resources', 'api_resource', { identifier: 'https://api.acme.example', name: 'Order API' }))['id'] as string);
+  ids.set('webhooks', (await api.create('webhooks', hook))['id'] as string);
+  ids.set('api_resources', (await api.create('api_resources', { identifier: 'https://api.acme.example', name: 'Order API' }))['id'] as string);
 }); // prettier-ignore
 
 const [lena = '', li = '', carolina = '', sato = ''] = people.map(({ email }) => email);
@@ -54,7 +54,7 @@ test('a record is found by its whole id, and a user by an external id that looks
   for (const person of [lena, sato]) expect(await found('users', ids.get(person) ?? '')).toEqual([person]);
   expect(await found('users', `${(ids.get(lena) ?? '').toUpperCase()} `)).toEqual([lena]);
   const twin = { email: 'twin@example.com', external_id: ids.get(lena) };
-  const { id } = await api.create('users', 'user', twin);
+  const { id } = await api.create('users', twin);
   expect(await found('users', ids.get(lena) ?? '')).toEqual([lena, twin.email]);
   await api.delete(`/users/${id as string}`);
   expect(await found('users', ids.get(lena) ?? '')).toEqual([lena]);
@@ -70,10 +70,10 @@ test('parts of what other records are called', async () => {
 });
 
 test('a new name is found at once, the old one no longer', async () => {
-  const { id } = await api.create('users', 'user', { email: 'before@example.com', first_name: 'Former' });
+  const { id } = await api.create('users', { email: 'before@example.com', first_name: 'Former' });
   expect(await found('users', 'former')).toEqual(['before@example.com']);
   const changed = { first_name: 'Later', email: 'after@example.com' };
-  expect((await api.patch(`/users/${id as string}`, { data: { type: 'user', id, attributes: changed } })).status).toBe(200);
+  expect((await api.update('users', id, changed)).status).toBe(200);
   expect([await found('users', 'former'), await found('users', 'befor'), await found('users', 'later')]).toEqual([[], [], ['after@example.com']]);
   await api.delete(`/users/${id as string}`);
 }); // prettier-ignore

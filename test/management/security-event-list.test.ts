@@ -80,7 +80,7 @@ describe('the list', () => {
   });
 
   const madeWebhook = async (): Promise<string> => {
-    await api.create('webhooks', 'webhook', { name: 'x', url: 'https://x.example/', events: ['*'] });
+    await api.create('webhooks', { name: 'x', url: 'https://x.example/', events: ['*'] });
     return ((await api.get('/audit_logs?filter[action]=webhook.created&page[size]=1')).body['data'] as Document[])[0]?.['id'] as string;
   };
 
@@ -112,8 +112,8 @@ describe('the list', () => {
 
 describe('changes of what guards something leave an event, whoever makes them (attack 35.722)', () => {
   test('role.assigned and role.withdrawn: to a person, by the person or by the role, and at creation', async () => {
-    const role = await api.create('roles', 'role', { name: 'clerk' });
-    const made = await api.create('users', 'user', { email: 'made@example.com' }, { roles: links('role', role['id']) });
+    const role = await api.create('roles', { name: 'clerk' });
+    const made = await api.create('users', { email: 'made@example.com' }, { roles: links('role', role['id']) });
     expect(await eventsAbout('role.assigned', made['id'])).toMatchObject([
       { severity: 'warning', actor: byManagement, user_id: made['id'], detail: { roles: ['clerk'] } },
     ]);
@@ -129,8 +129,8 @@ describe('changes of what guards something leave an event, whoever makes them (a
   });
 
   test('organization_member.*: who comes in, what they hold, who is kept out and goes', async () => {
-    const role = await api.create('roles', 'role', { name: 'seller', kind: 'organization' });
-    const of = (await api.create('organizations', 'organization', { name: 'acme', display_name: 'Acme' }))['id'] as string;
+    const role = await api.create('roles', { name: 'seller', kind: 'organization' });
+    const of = (await api.create('organizations', { name: 'acme', display_name: 'Acme' }))['id'] as string;
     const user = await addUser(ctx);
     const parties = { organization: link('organization', of), user: link('user', user.id) };
     const data = { type: 'organization_membership', relationships: parties };
@@ -155,9 +155,9 @@ describe('changes of what guards something leave an event, whoever makes them (a
   });
 
   test('invitation.*, and what of an organization is a setting', async () => {
-    const of = (await api.create('organizations', 'organization', { name: 'umbrella', display_name: 'Umbrella' }))['id'] as string;
+    const of = (await api.create('organizations', { name: 'umbrella', display_name: 'Umbrella' }))['id'] as string;
     const whose = { organization: link('organization', of) };
-    const { id } = await api.create('organization_invitations', 'organization_invitation', { email: 'new@umbrella.example' }, whose);
+    const { id } = await api.create('organization_invitations', { email: 'new@umbrella.example' }, whose);
     await api.post(`/organization_invitations/${id}/resend`);
     await api.patch(`/organization_invitations/${id}/revoke`);
     const sent = await eventsAbout('invitation.sent', id as string);
@@ -168,16 +168,14 @@ describe('changes of what guards something leave an event, whoever makes them (a
     expect(await eventsAbout('invitation.revoked', id as string)).toHaveLength(1);
 
     const settings = async (target: string) => (await eventsAbout('security_setting.changed', target)).map(({ detail }) => detail.settings);
-    await api.patch(`/organizations/${of}`, {
-      data: { type: 'organization', id: of, attributes: { require_sso: 'everyone', metadata: { a: 1 } } },
-    });
+    await api.update('organizations', of, { require_sso: 'everyone', metadata: { a: 1 } });
     expect((await settings(of))[0]).toEqual(['require_sso']);
-    const domain = (await api.create('organization_domains', 'organization_domain', { domain: 'umbrella.example' }, whose))['id'] as string;
+    const domain = (await api.create('organization_domains', { domain: 'umbrella.example' }, whose))['id'] as string;
     expect(await settings(domain)).toEqual([['domain', 'status']]);
-    const directory = (await api.create('directories', 'directory', {}, whose))['id'] as string;
+    const directory = (await api.create('directories', {}, whose))['id'] as string;
     await api.patch(`/directories/${directory}/rotate_token`);
     await api.patch(`/directories/${directory}/revoke_previous_token`);
-    await api.patch(`/directories/${directory}`, { data: { type: 'directory', id: directory, attributes: { status: 'disabled' } } });
+    await api.update('directories', directory, { status: 'disabled' });
     await api.delete(`/directories/${directory}`);
     expect(await settings(directory)).toEqual([['token'], ['status'], ['token'], ['token'], ['token']]);
   });
@@ -192,27 +190,20 @@ describe('changes of what guards something leave an event, whoever makes them (a
   });
 
   test('permission.changed: a permission, the permissions of a role, the grant of a client', async () => {
-    const resource = await api.create('api_resources', 'api_resource', { identifier: 'https://orders.example', name: 'Orders' });
-    const permission = await api.create(
-      'permissions',
-      'permission',
-      { name: 'orders:read' },
-      { api_resource: link('api_resource', resource['id']) },
-    );
+    const resource = await api.create('api_resources', { identifier: 'https://orders.example', name: 'Orders' });
+    const permission = await api.create('permissions', { name: 'orders:read' }, { api_resource: link('api_resource', resource['id']) });
     expect(await eventsAbout('permission.changed', permission['id'])).toMatchObject([{ detail: { action: 'permission.created' } }]);
-    const role = await api.create('roles', 'role', { name: 'reader' });
+    const role = await api.create('roles', { name: 'reader' });
     expect(await eventsAbout('permission.changed', role['id'])).toEqual([]);
-    expect(
-      (await api.patch(`/roles/${role['id']}`, { data: { type: 'role', id: role['id'], attributes: { description: 'x' } } })).status,
-    ).toBe(200);
+    expect((await api.update('roles', role['id'], { description: 'x' })).status).toBe(200);
     expect(await eventsAbout('permission.changed', role['id'])).toEqual([]);
     const held = { data: [{ type: 'permission', id: permission['id'] }] };
     expect((await api.post(`/roles/${role['id']}/relationships/permissions`, held)).status).toBe(204);
     expect(await eventsAbout('permission.changed', role['id'])).toMatchObject([
       { detail: { action: 'role.updated', changed: ['permissions'] } },
     ]);
-    const client = await api.create('clients', 'client', { name: 'Shop', application_type: 'machine' });
-    const grant = await api.create('client_grants', 'client_grant', { scopes: ['orders:read'] }, { client: link('client', client['id']), api_resource: link('api_resource', resource['id']) }); // prettier-ignore
+    const client = await api.create('clients', { name: 'Shop', application_type: 'machine' });
+    const grant = await api.create('client_grants', { scopes: ['orders:read'] }, { client: link('client', client['id']), api_resource: link('api_resource', resource['id']) }); // prettier-ignore
     expect((await api.delete(`/client_grants/${grant['id']}`)).status).toBe(204);
     expect((await eventsAbout('permission.changed', grant['id'])).map(({ detail }) => detail.action)).toEqual([
       'client_grant.deleted',
@@ -221,7 +212,7 @@ describe('changes of what guards something leave an event, whoever makes them (a
   });
 
   test('signing_key.changed: by hand', async () => {
-    const key = await api.create('signing_keys', 'signing_key', {});
+    const key = await api.create('signing_keys', {});
     expect((await api.patch(`/signing_keys/${key['id']}/activate`)).status).toBe(200);
     expect((await eventsAbout('signing_key.changed', key['id'])).map(({ detail }) => detail.action)).toEqual([
       'signing_key.activated',
@@ -230,7 +221,7 @@ describe('changes of what guards something leave an event, whoever makes them (a
   });
 
   test('client_secret.rotated', async () => {
-    const client = await api.create('clients', 'client', { name: 'Rotated', application_type: 'machine' });
+    const client = await api.create('clients', { name: 'Rotated', application_type: 'machine' });
     const rotated = await api.patch(`/clients/${client['id']}/rotate_secret`);
     const [event] = await eventsAbout('client_secret.rotated', client['id']);
     expect(event).toMatchObject({ client_id: client['id'], actor: byManagement });
@@ -238,14 +229,14 @@ describe('changes of what guards something leave an event, whoever makes them (a
   });
 
   test('client_tokens.revoked', async () => {
-    const client = await api.create('clients', 'client', { name: 'Revoked', application_type: 'machine' });
+    const client = await api.create('clients', { name: 'Revoked', application_type: 'machine' });
     expect((await api.patch(`/clients/${client['id']}/revoke_tokens`)).status).toBe(200);
     expect(await eventsAbout('client_tokens.revoked', client['id'])).toMatchObject([{ client_id: client['id'], actor: byManagement }]);
   });
 
   test('security_setting.changed: what guards something, and nothing else', async () => {
     const own = ctx.environment.id;
-    const change = (attributes: Document) => api.patch(`/environments/${own}`, { data: { type: 'environment', id: own, attributes } });
+    const change = (attributes: Document) => api.update('environments', own, attributes);
     expect((await change({ support_email: 'help@example.com' })).status).toBe(200);
     expect(await eventsAbout('security_setting.changed', own)).toEqual([]);
     expect((await change({ lockout_threshold: 20, support_email: null })).status).toBe(200);
@@ -255,15 +246,12 @@ describe('changes of what guards something leave an event, whoever makes them (a
   /** Names of the events about the record, with what they say was touched, oldest first. */
   const toldOf = async (id: string) =>
     (await listed(`filter[target]=${id}&page[size]=100`)).map(({ event, detail }) => [event, detail.action, detail.settings]).reverse();
-  const change = (path: string, type: string, id: string, attributes: Document) =>
-    api.patch(`/${path}/${id}`, { data: { type, id, attributes } });
-
   test('a client’s keys and method apart from its redirect URIs and guards, and nothing of its description (attack 35.1015)', async () => {
-    const client = await api.create('clients', 'client', { name: 'Shop', redirect_uris: ['https://shop.example/cb'] });
+    const client = await api.create('clients', { name: 'Shop', redirect_uris: ['https://shop.example/cb'] });
     const [id, created] = [client['id'] as string, await toldOf(client['id'])];
     // Two of one write have one time.
     expect(created.map(([event]) => event).sort()).toEqual(['client_credential.changed', 'security_setting.changed']);
-    expect((await change('clients', 'client', id, { description: 'Sells.' })).status).toBe(200);
+    expect((await api.update('clients', id, { description: 'Sells.' })).status).toBe(200);
     const key = await createClientKey('ES256');
     const attributes = {
       token_endpoint_auth_method: 'private_key_jwt',
@@ -272,19 +260,19 @@ describe('changes of what guards something leave an event, whoever makes them (a
       required_acr: '2',
       name: 'Renamed',
     };
-    expect((await change('clients', 'client', id, attributes)).status).toBe(200);
+    expect((await api.update('clients', id, attributes)).status).toBe(200);
     expect((await toldOf(id)).slice(2).sort()).toEqual([
       ['client_credential.changed', 'client.updated', ['jwks', 'token_endpoint_auth_method']],
       ['security_setting.changed', 'client.updated', ['name', 'redirect_uris', 'required_acr']],
     ]);
-    const issuer = await api.create('trusted_issuers', 'trusted_issuer', {
+    const issuer = await api.create('trusted_issuers', {
       name: 'CI',
       issuer: 'https://ci.example',
       jwks: { keys: [key.jwk] },
     });
     const proven = { client: link('client', id), trusted_issuer: link('trusted_issuer', issuer['id']) };
-    const credential = await api.create('federated_credentials', 'federated_credential', { claims: { sub: 'job' } }, proven);
-    expect((await change('trusted_issuers', 'trusted_issuer', issuer['id'] as string, { name: 'Builds' })).status).toBe(200);
+    const credential = await api.create('federated_credentials', { claims: { sub: 'job' } }, proven);
+    expect((await api.update('trusted_issuers', issuer['id'] as string, { name: 'Builds' })).status).toBe(200);
     expect((await api.delete(`/federated_credentials/${credential['id']}`)).status).toBe(204);
     expect((await toldOf(issuer['id'])).map(([event, action]) => [event, action])).toEqual([
       ['client_credential.changed', 'trusted_issuer.created'],
@@ -297,9 +285,9 @@ describe('changes of what guards something leave an event, whoever makes them (a
 
   test('a connection’s issuer and second_factor; a custom domain that comes, goes, or is no longer proven (attack 35.1015)', async () => {
     const provider = { strategy: 'oidc', issuer: 'https://provider.example', provider_client_id: 'id', provider_client_secret: 'secret' };
-    const connection = await api.create('connections', 'connection', { name: 'told', display_name: 'Told', ...provider });
+    const connection = await api.create('connections', { name: 'told', display_name: 'Told', ...provider });
     const moved = { issuer: 'https://other.example', provider_client_secret: 'another', second_factor: 'provider', display_name: 'New' };
-    expect((await change('connections', 'connection', connection['id'] as string, moved)).status).toBe(200);
+    expect((await api.update('connections', connection['id'] as string, moved)).status).toBe(200);
     const [, updated] = await toldOf(connection['id']);
     expect(updated).toEqual([
       'security_setting.changed',
@@ -307,7 +295,7 @@ describe('changes of what guards something leave an event, whoever makes them (a
       expect.arrayContaining(['issuer', 'provider_client_secret', 'second_factor']),
     ]);
     expect(updated?.[2]).not.toContain('display_name');
-    const domain = await api.create('custom_domains', 'custom_domain', { domain: 'told.example.com' });
+    const domain = await api.create('custom_domains', { domain: 'told.example.com' });
     expect((await api.delete(`/custom_domains/${domain['id']}`)).status).toBe(204);
     expect((await toldOf(domain['id'])).map(([event, action]) => [event, action])).toEqual([
       ['security_setting.changed', 'custom_domain.created'],
@@ -350,7 +338,7 @@ describe('changes of what guards something leave an event, whoever makes them (a
   });
 
   test('a change that is refused leaves none', async () => {
-    const role = await api.create('roles', 'role', { name: 'refused' });
+    const role = await api.create('roles', { name: 'refused' });
     const [administrator] = (await api.get('/roles?filter[name]=administrator')).body['data'] as Document[];
     const before = (await listed('filter[event]=permission.changed&page[size]=100')).length;
     const held = { data: [{ type: 'permission', id: role['id'] }] };

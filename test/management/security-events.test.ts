@@ -41,11 +41,9 @@ test('management.denied: a permission that is missing, in the log and, as the op
 test('management.denied: an escalation', async () => {
   const clientsOnly = await narrow('clients:read clients:write api_resources:read');
   const [management] = (await api.get(`/api_resources?filter[identifier]=${service.url}/api`)).body['data'] as Document[];
-  const client = await api.create('clients', 'client', { name: 'Ambitious', application_type: 'machine' });
+  const client = await api.create('clients', { name: 'Ambitious', application_type: 'machine' });
   const relationships = { client: link('client', client['id']), api_resource: link('api_resource', management?.['id']) };
-  const answer = await clientsOnly.post('/client_grants', {
-    data: { type: 'client_grant', attributes: { scopes: ['users:write'] }, relationships },
-  });
+  const answer = await clientsOnly.attempt('client_grants', { scopes: ['users:write'] }, relationships);
   expect(answer.status).toBe(403);
   const code = (answer.body['errors'] as Document[])[0]?.['code'] as string;
   expect(eventLines(service, 'management.denied').at(-1)).toMatchObject({ reason: code, target_type: 'client_grant', outcome: 'denied' });
@@ -131,9 +129,7 @@ test('the dashboard shows them, in its log and with the person', async () => {
 test('signing_key.changed: an algorithm that is added to an environment, or taken away, and one that the profile of a client brings', async () => {
   const id = ctx.environment.id;
   const set = async (signing_algorithms: string[]) =>
-    expect((await api.patch(`/environments/${id}`, { data: { type: 'environment', id, attributes: { signing_algorithms } } })).status).toBe(
-      200,
-    );
+    expect((await api.update('environments', id, { signing_algorithms })).status).toBe(200);
   const last = async () => ((await api.get('/security_events?filter[event]=signing_key.changed&sort=-occurred_at')).body['data'] as Document[])[0]?.['attributes'] as Document; // prettier-ignore
   await set(['RS256', 'ES256']);
   const added = await last();
@@ -146,7 +142,7 @@ test('signing_key.changed: an algorithm that is added to an environment, or take
   await set(['RS256']);
   expect((await last())['detail'].signing_algorithms).toEqual(['RS256']);
   const strict = { name: 'Bank', application_type: 'web', profile: 'fapi2', redirect_uris: ['https://bank.example/cb'], token_endpoint_auth_method: 'private_key_jwt', jwks_uri: 'https://bank.example/jwks' }; // prettier-ignore
-  await api.create('clients', 'client', strict);
+  await api.create('clients', strict);
   const brought = await last();
   expect([brought['actor'].actor_kind, brought['detail'].action, brought['detail'].reason]).toEqual([
     'system',

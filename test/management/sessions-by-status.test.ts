@@ -17,7 +17,7 @@ beforeAll(async () => {
   const user = await addUser(ctx);
   const attributes = { session_lifetime: 30 * day, session_idle_lifetime: 14 * day };
   const { id } = ctx.environment;
-  expect((await api.patch(`/environments/${id}`, { data: { type: 'environment', id, attributes } })).status).toBe(200);
+  expect((await api.update('environments', id, attributes)).status).toBe(200);
   // Over 40 days; a third were renewed by another sign-in, a tenth ended, and some were made while sessions lasted for a day.
   await ctx.db.knex.raw(
     `insert into sessions (environment_id, id, token_digest, user_id, ip_address, authenticated_at, signed_in_at, last_activity_at, expires_at, revoked_at, created_at, updated_at)

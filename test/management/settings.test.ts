@@ -20,7 +20,7 @@ beforeAll(async () => {
   };
   service = await startManagedService({}, { overrides: { txtLookup } });
   api = await manage(service.url);
-  await api.create('webhooks', 'webhook', { name: 'All', url: 'http://127.0.0.1:49151/', events: ['*'] });
+  await api.create('webhooks', { name: 'All', url: 'http://127.0.0.1:49151/', events: ['*'] });
 });
 afterAll(() => service?.stop());
 
@@ -35,9 +35,9 @@ async function lastEvent(type: string): Promise<Document> {
 }
 
 test('users: created, updated, given roles, reset: each event with its data, never a secret', async () => {
-  const role = await api.create('roles', 'role', { name: 'Clerk' });
+  const role = await api.create('roles', { name: 'Clerk' });
   expect((await lastEvent('role.created'))['data']).toMatchObject({ name: 'Clerk', permissions: [], is_default: false });
-  const user = await api.create('users', 'user', {
+  const user = await api.create('users', {
     email: 'ada@example.com',
     first_name: 'Ada',
     last_name: 'Lovelace',
@@ -47,7 +47,7 @@ test('users: created, updated, given roles, reset: each event with its data, nev
     event: 'user.created',
     data: { id: user['id'], first_name: 'Ada', last_name: 'Lovelace', created_by: { actor_kind: 'client', actor_id: 'management' } },
   });
-  const patch = (attributes: Document) => api.patch(`/users/${user['id']}`, { data: { type: 'user', id: user['id'], attributes } });
+  const patch = (attributes: Document) => api.update('users', user['id'], attributes);
   await patch({ last_name: 'King' });
   expect((await lastEvent('user.updated'))['data']).toMatchObject({ last_name: 'King', previous_attributes: { last_name: 'Lovelace' } });
   await api.post(`/users/${user['id']}/relationships/roles`, links('role', role['id']));
@@ -61,8 +61,7 @@ test('users: created, updated, given roles, reset: each event with its data, nev
 });
 
 test('passwords: rules as at registration, hashes of other systems, and nothing of it is shown', async () => {
-  const create = (attributes: Document) =>
-    api.post('/users', { data: { type: 'user', attributes: { email: `u${Math.random()}@example.com`, ...attributes } } });
+  const create = (attributes: Document) => api.attempt('users', { email: `u${Math.random()}@example.com`, ...attributes });
   for (const [password, code] of [
     ['short', 'password_too_short'],
     ['password123', 'password_common'],
@@ -80,7 +79,7 @@ test('passwords: rules as at registration, hashes of other systems, and nothing 
 });
 
 test('send_password_reset mails a code; a blocked user gets none', async () => {
-  const user = await api.create('users', 'user', { email: 'forgetful@example.com' });
+  const user = await api.create('users', { email: 'forgetful@example.com' });
   const sent = await api.post(`/users/${user['id']}/send_password_reset`);
   // The user has an attribute that counts recovery codes.
   expect([sent.status, sent.text.replaceAll('recovery_codes', '').includes('code')]).toEqual([202, false]);
@@ -93,12 +92,12 @@ test('send_password_reset mails a code; a blocked user gets none', async () => {
 test('signing keys: generate, activate, deactivate; tokens of the key before stay good', async () => {
   const token = await managementToken(service.url);
   const [primary] = (await api.get('/signing_keys?filter[status]=primary')).body['data'] as Document[];
-  const next = await api.create('signing_keys', 'signing_key', {});
+  const next = await api.create('signing_keys', {});
   expect(next['attributes']).toMatchObject({ status: 'next', algorithm: 'RS256' });
   expect(JSON.stringify(next)).not.toMatch(/"d":|private/);
   expect((await lastEvent('signing_key.generated'))['data'].kid).toBe(next['id']);
   expect((await jwks()).sort()).toEqual([primary?.['id'], next['id']].sort());
-  expect((await api.post('/signing_keys', { data: { type: 'signing_key', attributes: {} } })).status).toBe(409);
+  expect((await api.attempt('signing_keys', {})).status).toBe(409);
   expect(firstError(await api.patch(`/signing_keys/${primary?.['id']}/deactivate`))['code']).toBe('invalid_transition');
   expect((await api.patch(`/signing_keys/${next['id']}/activate`)).body['data'].attributes.status).toBe('primary');
   expect((await api.patch(`/signing_keys/${next['id']}/activate`)).status).toBe(409);
@@ -136,7 +135,7 @@ test('scheduled rotation: the next key a day before, the change after 90 days, t
 });
 
 test('custom domains: verified by a TXT record; the primary one makes the issuer, and tokens of the one before stay good', async () => {
-  const domain = await api.create('custom_domains', 'custom_domain', { domain: 'login.acme.example' });
+  const domain = await api.create('custom_domains', { domain: 'login.acme.example' });
   const [record] = domain['attributes'].verification_records as Document[];
   expect((await lastEvent('custom_domain.created'))['data']).toMatchObject({ domain: 'login.acme.example', status: 'pending' });
   const address = `/custom_domains/${domain['id']}`;
@@ -158,16 +157,13 @@ test('custom domains: verified by a TXT record; the primary one makes the issuer
   expect((await primary(false)).status).toBe(200);
   expect((await api.delete(address)).status).toBe(204);
   expect((await lastEvent('custom_domain.deleted'))['data']).toMatchObject({ domain: 'login.acme.example', is_primary: false });
-  const broken = await api.create('custom_domains', 'custom_domain', { domain: 'broken.acme.example' });
+  const broken = await api.create('custom_domains', { domain: 'broken.acme.example' });
   expect((await api.patch(`/custom_domains/${broken['id']}/verify`)).body['data'].attributes).toMatchObject({
     status: 'failed',
     failure_reason: 'dns_error',
   });
   for (const bad of ['localhost', 'UPPER.example', 'x', '10.0.0.1', 'a..b', '*.example.com']) {
-    expect([bad, (await api.post('/custom_domains', { data: { type: 'custom_domain', attributes: { domain: bad } } })).status]).toEqual([
-      bad,
-      422,
-    ]);
+    expect([bad, (await api.attempt('custom_domains', { domain: bad })).status]).toEqual([bad, 422]);
   }
 });
 
@@ -180,7 +176,7 @@ test('connections: the secret is sealed and never shown; what does not fit toget
     provider_client_secret: 'the providers secret',
     issuer: 'https://idp.example',
   };
-  const connection = await api.create('connections', 'connection', given);
+  const connection = await api.create('connections', given);
   expect(connection['attributes']).toMatchObject({
     has_client_secret: true,
     callback_url: `${service.url}/auth/sso/callback`,
@@ -191,8 +187,7 @@ test('connections: the secret is sealed and never shown; what does not fit toget
   expect(ctx.crypto.sealer.open(row.provider_client_secret_sealed, `connections/${connection['id']}`)).toBe('the providers secret');
   const tested = await api.post(`/connections/${connection['id']}/test`);
   expect([tested.status, tested.body['meta'].login_url.startsWith(`${service.url}/auth/sso/${connection['id']}`)]).toEqual([202, true]);
-  const patch = (attributes: Document) =>
-    api.patch(`/connections/${connection['id']}`, { data: { type: 'connection', id: connection['id'], attributes } });
+  const patch = (attributes: Document) => api.update('connections', connection['id'], attributes);
   const refusals: [Document, string][] = [
     [{ issuer: 'ftp://idp.example' }, '/data/attributes/issuer'],
     [{ issuer: 'https://169.254.169.254/' }, '/data/attributes/issuer'],
@@ -208,7 +203,7 @@ test('connections: the secret is sealed and never shown; what does not fit toget
   }
   expect((await patch({ strategy: 'google' })).status).toBe(403);
   expect((await patch({ provider_client_secret: null })).body['data'].attributes.has_client_secret).toBe(false);
-  expect((await api.post('/connections', { data: { type: 'connection', attributes: given } })).status).toBe(409);
+  expect((await api.attempt('connections', given)).status).toBe(409);
   expect((await api.get('/audit_logs?page[size]=100')).text).not.toContain('the providers secret');
 });
 
@@ -230,14 +225,14 @@ test('clients: what does not fit together is 422 at its place', async () => {
     [{ ...web, id_token_lifetime: 0 }, '/data/attributes/id_token_lifetime'],
   ];
   for (const [attributes, pointer] of refusals) {
-    const answer = await api.post('/clients', { data: { type: 'client', attributes } });
+    const answer = await api.attempt('clients', attributes);
     expect([attributes, answer.status, (answer.body['errors'] as Document[]).map((error) => error['source'].pointer)]).toEqual([
       attributes,
       422,
       expect.arrayContaining([pointer]),
     ]);
   }
-  const native = await api.create('clients', 'client', {
+  const native = await api.create('clients', {
     name: 'Native',
     application_type: 'native',
     require_pkce: false,
@@ -247,7 +242,7 @@ test('clients: what does not fit together is 422 at its place', async () => {
   expect(native['attributes']).not.toHaveProperty('client_secret');
   expect((await lastEvent('client.registered'))['data']).toMatchObject({ client_id: native['id'], application_type: 'native' });
   expect((await api.patch(`/clients/${native['id']}/rotate_secret`)).status).toBe(409);
-  const confidential = await api.create('clients', 'client', {
+  const confidential = await api.create('clients', {
     name: 'Public soon',
     application_type: 'web',
     redirect_uris: ['https://spa.example/cb'],
@@ -255,9 +250,7 @@ test('clients: what does not fit together is 422 at its place', async () => {
   const left = { data: { type: 'client', id: confidential['id'], attributes: { token_endpoint_auth_method: 'none' } } };
   const publicNow = (await api.patch(`/clients/${confidential['id']}`, left)).body['data'].attributes;
   expect(publicNow).toMatchObject({ require_pkce: true, secret_hint: null, secret_rotated_at: null });
-  await api.patch(`/clients/${native['id']}`, {
-    data: { type: 'client', id: native['id'], attributes: { name: 'Renamed', status: 'disabled' } },
-  });
+  await api.update('clients', native['id'], { name: 'Renamed', status: 'disabled' });
   expect((await lastEvent('client.updated'))['data']).toMatchObject({
     name: 'Renamed',
     previous_attributes: { name: 'Native', status: 'enabled' },
@@ -266,13 +259,12 @@ test('clients: what does not fit together is 422 at its place', async () => {
 
 test('introspection_allowed: confidential clients have it unless told otherwise, public and self-registered ones do not', async () => {
   const create = async (attributes: Document) =>
-    (await api.create('clients', 'client', { name: 'Asks', ...attributes }))['attributes']['introspection_allowed'] as boolean;
-  const patch = (id: string, introspection_allowed: boolean) =>
-    api.patch(`/clients/${id}`, { data: { type: 'client', id, attributes: { introspection_allowed } } });
+    (await api.create('clients', { name: 'Asks', ...attributes }))['attributes']['introspection_allowed'] as boolean;
+  const patch = (id: string, introspection_allowed: boolean) => api.update('clients', id, { introspection_allowed });
   expect(await create({ application_type: 'machine' })).toBe(true);
   expect(await create({ application_type: 'machine', introspection_allowed: false })).toBe(false);
   expect(await create({ application_type: 'native', redirect_uris: ['com.example.app:/cb'] })).toBe(false);
-  const client = await api.create('clients', 'client', { name: 'Asks', application_type: 'machine' });
+  const client = await api.create('clients', { name: 'Asks', application_type: 'machine' });
   expect((await patch(client['id'] as string, false)).body['data'].attributes.introspection_allowed).toBe(false);
   const ctx = await service.context();
   const registered = await addClient(ctx, { registration_token_digest: Buffer.alloc(32) });
@@ -284,7 +276,7 @@ test('introspection_allowed: confidential clients have it unless told otherwise,
 test('environments: settings are flat, a change tells what was, and works at once', async () => {
   const [environment] = (await api.get('/environments?filter[slug]=default')).body['data'] as Document[];
   const id = environment?.['id'] as string;
-  const patch = (attributes: Document) => api.patch(`/environments/${id}`, { data: { type: 'environment', id, attributes } });
+  const patch = (attributes: Document) => api.update('environments', id, attributes);
   expect(environment?.['attributes']).toMatchObject({
     session_lifetime: 2_592_000,
     registration_enabled: true,
@@ -319,30 +311,19 @@ test('environments: settings are flat, a change tells what was, and works at onc
 
 test('API resources and grants: identifiers are URIs, scopes are permissions, a deletion takes along what hangs on it', async () => {
   for (const identifier of ['orders', 'https://a.example/#x', '', 'https://a b.example']) {
-    expect((await api.post('/api_resources', { data: { type: 'api_resource', attributes: { identifier, name: 'X' } } })).status).toBe(422);
+    expect((await api.attempt('api_resources', { identifier, name: 'X' })).status).toBe(422);
   }
-  const resource = await api.create('api_resources', 'api_resource', { identifier: 'urn:orders', name: 'Orders', token_format: 'opaque' });
-  const permission = await api.create(
-    'permissions',
-    'permission',
-    { name: 'orders:read' },
-    { api_resource: link('api_resource', resource['id']) },
-  );
+  const resource = await api.create('api_resources', { identifier: 'urn:orders', name: 'Orders', token_format: 'opaque' });
+  const permission = await api.create('permissions', { name: 'orders:read' }, { api_resource: link('api_resource', resource['id']) });
   expect((await lastEvent('permission.created'))['data']).toMatchObject({ name: 'orders:read', api_resource_identifier: 'urn:orders' });
-  await api.patch(`/permissions/${permission['id']}`, {
-    data: { type: 'permission', id: permission['id'], attributes: { description: 'Read.' } },
-  });
+  await api.update('permissions', permission['id'], { description: 'Read.' });
   expect((await lastEvent('permission.updated'))['data'].previous_attributes).toEqual({ description: null });
-  const client = await api.create('clients', 'client', { name: 'M', application_type: 'machine' });
+  const client = await api.create('clients', { name: 'M', application_type: 'machine' });
   const relationships = { client: link('client', client['id']), api_resource: link('api_resource', resource['id']) };
-  const bad = await api.post('/client_grants', {
-    data: { type: 'client_grant', attributes: { scopes: ['orders:read', 'orders:write'] }, relationships },
-  });
+  const bad = await api.attempt('client_grants', { scopes: ['orders:read', 'orders:write'] }, relationships);
   expect(firstError(bad)).toMatchObject({ code: 'unknown_scope', source: { pointer: '/data/attributes/scopes/1' } });
-  const grant = await api.create('client_grants', 'client_grant', { scopes: ['orders:read'] }, relationships);
-  expect((await api.post('/client_grants', { data: { type: 'client_grant', attributes: { scopes: [] }, relationships } })).status).toBe(
-    409,
-  );
+  const grant = await api.create('client_grants', { scopes: ['orders:read'] }, relationships);
+  expect((await api.attempt('client_grants', { scopes: [] }, relationships)).status).toBe(409);
   expect((await api.delete(`/api_resources/${resource['id']}`)).status).toBe(204);
   expect([(await api.get(`/permissions/${permission['id']}`)).status, (await api.get(`/client_grants/${grant['id']}`)).status]).toEqual([
     404, 404,

@@ -10,7 +10,7 @@ const api = shared(() => manage(service.url));
 beforeAll(async () => {
   const [environment] = (await api.get('/environments')).body['data'] as Document[];
   const attributes = { dynamic_registration_enabled: true };
-  await api.patch(`/environments/${environment?.['id']}`, { data: { type: 'environment', id: environment?.['id'], attributes } });
+  await api.update('environments', environment?.['id'], attributes);
 });
 
 const hostile = [
@@ -40,41 +40,31 @@ async function register(metadata: Document): Promise<{ status: number; body: Doc
 }
 
 describe('names without control, invisible and turning characters or stacks of marks (attacks 9.271, 9.855)', () => {
-  const doors: [string, string, string, (name: string) => Document][] = [
-    ['clients', 'client', 'name', (name) => ({ name, redirect_uris: callback })],
-    ['api_resources', 'api_resource', 'name', (name) => ({ name, identifier: 'https://names.example' })],
-    ['roles', 'role', 'name', (name) => ({ name })],
-    ['environments', 'environment', 'name', (name) => ({ name, slug: 'names', kind: 'staging' })],
-    ['connections', 'connection', 'display_name', (display_name) => ({ name: 'acme', display_name, strategy: 'oidc', provider_client_id: 'x', issuer: 'https://acme.example' })],
+  const doors: [string, string, (name: string) => Document][] = [
+    ['clients', 'name', (name) => ({ name, redirect_uris: callback })],
+    ['api_resources', 'name', (name) => ({ name, identifier: 'https://names.example' })],
+    ['roles', 'name', (name) => ({ name })],
+    ['environments', 'name', (name) => ({ name, slug: 'names', kind: 'staging' })],
+    ['connections', 'display_name', (display_name) => ({ name: 'acme', display_name, strategy: 'oidc', provider_client_id: 'x', issuer: 'https://acme.example' })],
   ]; // prettier-ignore
 
-  test.each(doors)('POST /api/%s', async (collection, type, attribute, attributes) => {
+  test.each(doors)('POST /api/%s', async (collection, attribute, attributes) => {
     for (const name of hostile)
-      expect([name, ...pointer(await api.post(`/${collection}`, { data: { type, attributes: attributes(name) } }))]).toEqual([
-        name,
-        422,
-        `/data/attributes/${attribute}`,
-      ]);
-    const made = await api.create(collection, type, attributes(fine[0] as string));
+      expect([name, ...pointer(await api.attempt(collection, attributes(name)))]).toEqual([name, 422, `/data/attributes/${attribute}`]);
+    const made = await api.create(collection, attributes(fine[0] as string));
     if (collection === 'environments') return;
     for (const name of fine) {
-      const patched = await api.patch(`/${collection}/${made['id']}`, {
-        data: { type, id: made['id'], attributes: { [attribute]: name } },
-      });
+      const patched = await api.update(collection, made['id'], { [attribute]: name });
       expect([name, patched.status]).toEqual([name, 200]);
     }
-    const refused = await api.patch(`/${collection}/${made['id']}`, {
-      data: { type, id: made['id'], attributes: { [attribute]: hostile[0] } },
-    });
+    const refused = await api.update(collection, made['id'], { [attribute]: hostile[0] });
     expect(pointer(refused)).toEqual([422, `/data/attributes/${attribute}`]);
   });
 
   test('the brand of an environment', async () => {
     const [environment] = (await api.get('/environments?filter[slug]=default')).body['data'] as Document[];
     const id = (environment ?? ((await api.get('/environments')).body['data'] as Document[])[0])?.['id'] as string;
-    const answer = await api.patch(`/environments/${id}`, {
-      data: { type: 'environment', id, attributes: { branding: { name: hostile[0] } } },
-    });
+    const answer = await api.update('environments', id, { branding: { name: hostile[0] } });
     expect(answer.status).toBe(422);
   });
 
@@ -118,12 +108,12 @@ describe('redirect URIs that open other programs or pages', () => {
     for (const uri of elsewhere) {
       for (const attribute of ['redirect_uris', 'post_logout_redirect_uris']) {
         const attributes = { name: 'Native', application_type: 'native', redirect_uris: ['com.example.app:/cb'], [attribute]: [uri] };
-        const answer = await api.post('/clients', { data: { type: 'client', attributes } });
+        const answer = await api.attempt('clients', attributes);
         expect([uri, ...pointer(answer)]).toEqual([uri, 422, `/data/attributes/${attribute}/0`]);
       }
     }
     const redirect_uris = ['com.example.app:/cb', 'cursor://anysphere.cursor-mcp/oauth/callback'];
-    await api.create('clients', 'client', { name: 'Native', application_type: 'native', redirect_uris });
+    await api.create('clients', { name: 'Native', application_type: 'native', redirect_uris });
   });
 
   test('400 invalid_redirect_uri for those that register themselves (attack 2.272)', async () => {

@@ -16,8 +16,7 @@ const day = 86_400_000;
 const all = ['RS256', 'ES256', 'PS256', 'EdDSA'];
 let environment: string;
 
-const setAlgorithms = (signing_algorithms: string[]) =>
-  api.patch(`/environments/${environment}`, { data: { type: 'environment', id: environment, attributes: { signing_algorithms } } });
+const setAlgorithms = (signing_algorithms: string[]) => api.update('environments', environment, { signing_algorithms });
 const firstError = (answer: { body: Document }) => answer.body['errors'][0] as Document;
 const published = async () => ((await (await fetch(`${service.url}/.well-known/jwks.json`)).json()) as { keys: Document[] }).keys;
 const primaries = async () =>
@@ -127,7 +126,7 @@ test('a certified library takes an ID token of EdDSA when it is told to (OIDC Re
 });
 
 test('what the environment does not sign with can not be chosen: clients, API resources, keys, registrations', async () => {
-  const second = await api.create('environments', 'environment', { name: 'Plain', slug: 'plain', kind: 'development' });
+  const second = await api.create('environments', { name: 'Plain', slug: 'plain', kind: 'development' });
   expect(second['attributes'].signing_algorithms).toEqual(['RS256']);
   await setAlgorithms(['RS256', 'PS256', 'EdDSA', 'ES256']);
   const changed = await setAlgorithms(['ES256']);
@@ -140,7 +139,7 @@ test('what the environment does not sign with can not be chosen: clients, API re
 
 test('an algorithm that is in use does not go; unused it does, and what it signed is good until it expires', async () => {
   const ctx = await service.context();
-  await api.post('/clients', { data: { type: 'client', attributes: { name: 'One' } } });
+  await api.attempt('clients', { name: 'One' });
   const refused = await setAlgorithms(['RS256']);
   expect([refused.status, firstError(refused)['code']]).toEqual([409, 'signing_algorithm_in_use']);
   expect(await primaries()).toEqual([...all].sort());
@@ -167,10 +166,10 @@ test('an algorithm that is in use does not go; unused it does, and what it signe
 
 test('keys of each algorithm change over apart from the others', async () => {
   await setAlgorithms(['RS256', 'ES256']);
-  const made = await api.create('signing_keys', 'signing_key', { algorithm: 'ES256' });
+  const made = await api.create('signing_keys', { algorithm: 'ES256' });
   expect(made['attributes']).toMatchObject({ algorithm: 'ES256', status: 'next' });
-  expect((await api.post('/signing_keys', { data: { type: 'signing_key', attributes: { algorithm: 'ES256' } } })).status).toBe(409);
-  const rsa = await api.create('signing_keys', 'signing_key', {});
+  expect((await api.attempt('signing_keys', { algorithm: 'ES256' })).status).toBe(409);
+  const rsa = await api.create('signing_keys', {});
   expect(rsa['attributes']).toMatchObject({ algorithm: 'RS256', status: 'next' });
   expect((await api.patch(`/signing_keys/${made['id']}/activate`)).status).toBe(200);
   expect(await primaries()).toEqual(['ES256', 'RS256']);

@@ -21,7 +21,7 @@ const console_ = shared(() => addClient(ctx));
 beforeAll(async () => {
   const management = (await machine.get(`/api_resources?filter[identifier]=${service.url}/api`)).body['data'][0] as { id: string };
   const relationships = { client: link('client', console_.id), api_resource: link('api_resource', management.id) };
-  await machine.create('client_grants', 'client_grant', { scopes: [...managementPermissions], subject_type: 'user' }, relationships);
+  await machine.create('client_grants', { scopes: [...managementPermissions], subject_type: 'user' }, relationships);
   administrator = await addUserWith(ctx, ['recovery_codes', 'totp']);
   await permit(ctx, administrator.id, ...managementPermissions);
 });
@@ -42,7 +42,7 @@ const tokensOf = async (browser: Browser, extra: Record<string, string> = {}) =>
   (await redeem(service.url, console_, await allowCode(browser, console_, { resource: `${service.url}/api`, scope, ...extra }))).body;
 const apiOf = async (browser: Browser) => new Api(service.url, (await tokensOf(browser)).access_token);
 let made = 0;
-const write = (api: Api) => api.post('/roles', { data: { type: 'role', attributes: { name: `Role ${++made}` } } });
+const write = (api: Api) => api.attempt('roles', { name: `Role ${++made}` });
 const outcome = (answer: ApiAnswer) =>
   answer.status < 300 ? answer.status : [answer.status, answer.body['errors'][0].code, answer.headers.get('www-authenticate')];
 const challenge = (acr: string, max_age = 600) => [
@@ -55,7 +55,7 @@ describe('the Management API', () => {
   test('challenges a person’s write below the class, by every method; reads and clients’ tokens are free (RFC 9470 3)', async () => {
     await setEnvironment(service, { management_required_acr: '2' });
     const api = await apiOf(await by('password', 'device'));
-    const role = await machine.create('roles', 'role', { name: 'Target' });
+    const role = await machine.create('roles', { name: 'Target' });
     const document = { data: { type: 'role', id: role['id'], attributes: { name: 'Renamed' } } };
     for (const refused of [
       await write(api),
@@ -128,7 +128,7 @@ describe('the Management API', () => {
     const of = (proofs: readonly SessionProof[]) => signedInBy(service, own, proofs);
     const whole = proofsNow(ctx, 'password', 'totp');
     const attributes = { kind: 'totp', secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' };
-    const factor = (await machine.create('authenticators', 'authenticator', attributes, { user: link('user', own.id) }))['id'] as string;
+    const factor = (await machine.create('authenticators', attributes, { user: link('user', own.id) }))['id'] as string;
     const moved = (user_id: string) => ({ data: { type: 'authenticator', attributes, relationships: { user: link('user', user_id) } } });
     for (const proofs of [proofsNow(ctx, 'password', 'device'), aged(whole, 601)]) {
       const api = await apiOf(await of(proofs));

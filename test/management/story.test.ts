@@ -8,29 +8,22 @@ const service = sharedManagedService();
 const api = shared(() => manage(service.url));
 
 test('an API resource with a permission, a role, a user and a client with a grant; the client gets a token; all is read back', async () => {
-  const resource = await api.create('api_resources', 'api_resource', {
+  const resource = await api.create('api_resources', {
     identifier: 'https://orders.example/api',
     name: 'Orders',
     access_token_lifetime: 300,
   });
-  const permission = await api.create(
-    'permissions',
-    'permission',
-    { name: 'orders:read' },
-    { api_resource: link('api_resource', resource['id']) },
-  );
-  const role = await api.create('roles', 'role', { name: 'Clerk' }, { permissions: links('permission', permission['id']) });
+  const permission = await api.create('permissions', { name: 'orders:read' }, { api_resource: link('api_resource', resource['id']) });
+  const role = await api.create('roles', { name: 'Clerk' }, { permissions: links('permission', permission['id']) });
   const user = await api.create(
     'users',
-    'user',
     { email: 'Grace@Example.com', first_name: 'Grace', last_name: 'Hopper' },
     { roles: links('role', role['id']) },
   );
-  const client = await api.create('clients', 'client', { name: 'Order sync', application_type: 'machine' });
+  const client = await api.create('clients', { name: 'Order sync', application_type: 'machine' });
   expect(client['attributes'].client_secret).toMatch(/^cs_[\w-]{43}$/);
   await api.create(
     'client_grants',
-    'client_grant',
     { scopes: ['orders:read'] },
     { client: link('client', client['id']), api_resource: link('api_resource', resource['id']) },
   );
@@ -70,11 +63,10 @@ test('an API resource with a permission, a role, a user and a client with a gran
 });
 
 test('a secret rotates: the old one works beside the new one for 24 hours', async () => {
-  const client = await api.create('clients', 'client', { name: 'Rotating', application_type: 'machine' });
+  const client = await api.create('clients', { name: 'Rotating', application_type: 'machine' });
   const resource = (await api.get('/api_resources?filter[identifier]=https://orders.example/api')).body['data'][0];
   await api.create(
     'client_grants',
-    'client_grant',
     { scopes: ['orders:read'] },
     { client: link('client', client['id']), api_resource: link('api_resource', resource.id) },
   );
@@ -102,9 +94,7 @@ test('a new environment comes with its management client, and sees nothing of th
   expect((await other.get('/environments')).body['data'].map((one: { attributes: { slug: string } }) => one.attributes.slug)).toEqual([
     'staging',
   ]);
-  expect(
-    (await other.post('/environments', { data: { type: 'environment', attributes: { name: 'X', slug: 'x', kind: 'staging' } } })).status,
-  ).toBe(403);
+  expect((await other.attempt('environments', { name: 'X', slug: 'x', kind: 'staging' })).status).toBe(403);
 });
 
 test('every exchange of this file is as the OpenAPI document says', async () =>

@@ -8,15 +8,15 @@ const service = sharedManagedService();
 let client: Document;
 
 const api = shared(() => manage(service.url));
-const stock = shared(() => api.create('api_resources', 'api_resource', { name: 'Stock', identifier: 'https://stock.example' }));
+const stock = shared(() => api.create('api_resources', { name: 'Stock', identifier: 'https://stock.example' }));
 
 beforeAll(async () => {
-  await api.create('permissions', 'permission', { name: 'read' }, { api_resource: link('api_resource', stock['id']) });
+  await api.create('permissions', { name: 'read' }, { api_resource: link('api_resource', stock['id']) });
   client = await newClient();
 });
 
 const newClient = (more: Document = {}) =>
-  api.create('clients', 'client', { name: 'Service', application_type: 'machine', grant_types: [tokenExchangeGrantType], ...more });
+  api.create('clients', { name: 'Service', application_type: 'machine', grant_types: [tokenExchangeGrantType], ...more });
 
 const grantBody = (attributes: Document, who: Document = client, resource: Document = stock) => ({
   data: {
@@ -32,7 +32,7 @@ test('it is set, shown and changed; without it there is none', async () => {
   const made = await api.post('/client_grants', grantBody({ token_exchange: 'delegation', subject_audiences: ['https://stock.example'] }));
   expect(made.body['data'].attributes).toMatchObject({ token_exchange: 'delegation', subject_audiences: ['https://stock.example'] });
   const id = made.body['data'].id as string;
-  const change = (attributes: Document) => api.patch(`/client_grants/${id}`, { data: { type: 'client_grant', id, attributes } });
+  const change = (attributes: Document) => api.update('client_grants', id, attributes);
   expect((await change({ token_exchange: 'impersonation' })).body['data'].attributes.token_exchange).toBe('impersonation');
   expect(pointerOf(await change({ token_exchange: 'none' }))).toEqual([422, '/data/attributes']);
   expect((await change({ token_exchange: 'none', subject_audiences: [] })).status).toBe(200);
@@ -44,7 +44,7 @@ test('what it can not be: of a client for itself, of a public client, for the Ma
   const who = await newClient();
   const own = await api.post('/client_grants', grantBody({ subject_type: 'client', token_exchange: 'delegation' }, who));
   expect(pointerOf(own)).toEqual([422, '/data/attributes/token_exchange']);
-  const open = await api.create('clients', 'client', { name: 'App', application_type: 'spa', redirect_uris: ['https://app.example/cb'] });
+  const open = await api.create('clients', { name: 'App', application_type: 'spa', redirect_uris: ['https://app.example/cb'] });
   expect(pointerOf(await api.post('/client_grants', grantBody({ token_exchange: 'delegation' }, open)))).toEqual([
     422,
     '/data/attributes/token_exchange',
@@ -57,7 +57,7 @@ test('what it can not be: of a client for itself, of a public client, for the Ma
     grantBody({ token_exchange: 'delegation', subject_audiences: ['https://no.example'] }, who),
   );
   expect(pointerOf(unknown)).toEqual([422, '/data/attributes/subject_audiences/0']);
-  const answer = await api.post('/clients', { data: { type: 'client', attributes: { name: 'App', application_type: 'spa', redirect_uris: ['https://app.example/cb'], grant_types: ['authorization_code', tokenExchangeGrantType] } } }); // prettier-ignore
+  const answer = await api.attempt('clients', { name: 'App', application_type: 'spa', redirect_uris: ['https://app.example/cb'], grant_types: ['authorization_code', tokenExchangeGrantType] }); // prettier-ignore
   expect(pointerOf(answer)).toEqual([422, '/data/attributes/grant_types']);
 });
 
@@ -72,12 +72,11 @@ test('without users:write nobody lets a client act for people, nor takes one ove
   ]);
   expect((await narrow.post('/client_grants', grantBody({}, await newClient()))).status).toBe(201);
   expect((await api.post('/client_grants', grantBody({ token_exchange: 'delegation' }, who))).status).toBe(201);
-  const taken = await narrow.patch(`/clients/${String(who['id'])}`, { data: { type: 'client', id: who['id'], attributes: { token_endpoint_auth_method: 'client_secret_post' } } }); // prettier-ignore
+  const taken = await narrow.update('clients', who['id'], { token_endpoint_auth_method: 'client_secret_post' }); // prettier-ignore
   expect([taken.status, taken.body['errors'][0].code]).toEqual([403, 'scope_escalation']);
   // A grant that exchanges already gets no wider either, by whoever could not have made it.
   const made = (await api.get(`/client_grants?filter[client]=${String(who['id'])}`)).body['data'][0] as Document;
-  const change = (attributes: Document) =>
-    narrow.patch(`/client_grants/${String(made['id'])}`, { data: { type: 'client_grant', id: made['id'], attributes } });
+  const change = (attributes: Document) => narrow.update('client_grants', made['id'], attributes);
   for (const attributes of [
     { scopes: [] },
     { token_exchange: 'impersonation' },

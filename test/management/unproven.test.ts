@@ -10,7 +10,7 @@ const api = shared(() => manage(service.url));
 const proven = { phone_number: '+442079460000', phone_number_verified: true, email_verified: true };
 
 async function patched(id: string, attributes: Document): Promise<Document> {
-  const answer = await api.patch(`/users/${id}`, { data: { type: 'user', id, attributes } });
+  const answer = await api.update('users', id, attributes);
   expect(answer.status).toBe(200);
   return (answer.body['data'] as Document)['attributes'] as Document;
 }

@@ -168,9 +168,7 @@ describe('grants to ask people', () => {
     );
     expect([within.status, within.body['data'].attributes]).toMatchObject([201, { scopes: ['users:read'], subject_type: 'user' }]);
     const { id } = within.body['data'] as { id: string };
-    const wider = await narrow.patch(`/client_grants/${id}`, {
-      data: { type: 'client_grant', id, attributes: { scopes: ['users:write'] } },
-    });
+    const wider = await narrow.update('client_grants', id, { scopes: ['users:write'] });
     expect([wider.status, wider.body['errors'][0].code]).toEqual([403, 'scope_escalation']);
   });
 
@@ -192,8 +190,7 @@ describe('grants to ask people', () => {
 });
 
 describe('user_access of an API resource', () => {
-  const patch = (row: ApiResourceRow, user_access: string) =>
-    api.patch(`/api_resources/${row.id}`, { data: { type: 'api_resource', id: row.id, attributes: { user_access } } });
+  const patch = (row: ApiResourceRow, user_access: string) => api.update('api_resources', row.id, { user_access });
 
   test('open: any client asks people; granted: those with a grant, for what it holds; tokens of others end', async () => {
     const notes = await addResource(ctx, { identifier: 'https://api.example/chosen' });

@@ -6,11 +6,11 @@ import { createClientKey } from '../support/signed-jwt.js';
 
 const service = sharedManagedService();
 const api = shared(() => manage(service.url));
-const issuer = shared(() => api.create('trusted_issuers', 'trusted_issuer', { name: 'Platform', issuer: 'https://platform.example' }));
+const issuer = shared(() => api.create('trusted_issuers', { name: 'Platform', issuer: 'https://platform.example' }));
 const client = shared(() => newClient());
 
 const newClient = (more: Document = {}) =>
-  api.create('clients', 'client', { name: 'Job', application_type: 'machine', token_endpoint_auth_method: 'private_key_jwt', ...more });
+  api.create('clients', { name: 'Job', application_type: 'machine', token_endpoint_auth_method: 'private_key_jwt', ...more });
 const issuerBody = (attributes: Document) => ({ data: { type: 'trusted_issuer', attributes: { name: 'Other', ...attributes } } });
 const credentialBody = (attributes: Document, who: Document = client) => ({
   data: {
@@ -29,10 +29,10 @@ describe('trusted issuers', () => {
     expect(issuer['attributes']).toMatchObject({ issuer: 'https://platform.example', status: 'enabled', jwks: null, last_error: null });
     const twice = await api.post('/trusted_issuers', issuerBody({ issuer: 'https://platform.example' }));
     expect(refusalOf(twice)).toEqual([409, '/data/attributes/issuer']);
-    const other = await api.create('trusted_issuers', 'trusted_issuer', { name: 'Gone', issuer: 'https://gone.example' });
+    const other = await api.create('trusted_issuers', { name: 'Gone', issuer: 'https://gone.example' });
     const id = other['id'] as string;
     const { jwk } = await createClientKey('ES256');
-    const changed = await api.patch(`/trusted_issuers/${id}`, { data: { type: 'trusted_issuer', id, attributes: { jwks: { keys: [jwk] }, status: 'disabled' } } }); // prettier-ignore
+    const changed = await api.update('trusted_issuers', id, { jwks: { keys: [jwk] }, status: 'disabled' }); // prettier-ignore
     expect(changed.body['data'].attributes).toMatchObject({ status: 'disabled', jwks: { keys: [jwk] } });
     expect((await api.delete(`/trusted_issuers/${id}`)).status).toBe(204);
   });
@@ -58,8 +58,7 @@ describe('federated credentials', () => {
     const id = made.body['data'].id as string;
     const listed = await api.get(`/clients/${String(client['id'])}/federated_credentials`);
     expect(listed.body['data'].map((one: Document) => one['id'])).toContain(id);
-    const change = (attributes: Document) =>
-      api.patch(`/federated_credentials/${id}`, { data: { type: 'federated_credential', id, attributes } });
+    const change = (attributes: Document) => api.update('federated_credentials', id, attributes);
     expect((await change({ audience: 'us' })).body['data'].attributes.audience).toBe('us');
     expect((await change({ claims: { ref: 'x' } })).status).toBe(422);
     expect((await api.delete(`/federated_credentials/${id}`)).status).toBe(204);
@@ -91,7 +90,7 @@ describe('federated credentials', () => {
     const management = (await api.get('/api_resources?filter[search]=Management')).body['data'][0] as Document;
     const strong = await newClient();
     const grant = { client: link('client', strong['id']), api_resource: link('api_resource', management['id']) };
-    await api.create('client_grants', 'client_grant', { scopes: ['users:write'] }, grant);
+    await api.create('client_grants', { scopes: ['users:write'] }, grant);
     const narrow = await manage(service.url, 'federated_credentials:write trusted_issuers:write');
     const refused = await narrow.post('/federated_credentials', credentialBody({ claims: { sub: 'mine' } }, strong));
     expect([refused.status, refused.body['errors'][0].code, refused.body['errors'][0].meta.required]).toEqual([
@@ -118,7 +117,7 @@ describe('federated credentials', () => {
     const management = (await api.get('/api_resources?filter[search]=Management')).body['data'][0] as Document;
     const strong = await newClient();
     const grant = { client: link('client', strong['id']), api_resource: link('api_resource', management['id']) };
-    await api.create('client_grants', 'client_grant', { scopes: ['users:write'] }, grant);
+    await api.create('client_grants', { scopes: ['users:write'] }, grant);
     const claims = { sub: { prefix: 'repo:octo-org/deploy:' }, ref: ['refs/heads/main', 'refs/heads/next'] };
     const guarded = await api.post('/federated_credentials', credentialBody({ audience: 'ops', claims }, strong));
     expect(guarded.status).toBe(201);

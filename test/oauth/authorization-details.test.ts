@@ -6,7 +6,7 @@ import { withdrawConsent } from '../../src/domain/grants/authorizations.js';
 import { transaction } from '../../src/domain/context.js';
 import { tokenExchangeGrantType } from '../../src/lib/grant-types.js';
 import { accounts, addType, paymentFields, paymentSentence } from '../support/authorization-details.js';
-import { authorizeGet, authorizeQuery, expectRedirectError } from '../support/authorize.js';
+import { authorizeGet, authorizeQuery, expectRedirectError, s256 } from '../support/authorize.js';
 import { csrfOf, locationParameters, type Browser } from '../support/browser.js';
 import { addClient, addGrant, addResource, addUser, type TestClient } from '../support/data.js';
 import { claimsOf, oauthPost, redeem, tokenRequest } from '../support/oauth.js';
@@ -49,8 +49,7 @@ const { verifier, challenge } = pkcePair();
 const parameters = (details: unknown, more: Record<string, string | undefined> = {}) => ({
   resource: bank.identifier,
   scope: 'openid read',
-  code_challenge: challenge,
-  code_challenge_method: 'S256',
+  ...s256(challenge),
   authorization_details: typeof details === 'string' ? details : json(details),
   ...more,
 });
@@ -313,8 +312,7 @@ describe('openid-client', () => {
       redirect_uri: shop.redirect_uris[0] ?? '',
       scope: 'read',
       resource: bank.identifier,
-      code_challenge: await client.calculatePKCECodeChallenge(code_verifier),
-      code_challenge_method: 'S256',
+      ...s256(await client.calculatePKCECodeChallenge(code_verifier)),
       authorization_details: json([payment, archive]),
     };
     const url = way === 'par' ? await client.buildAuthorizationUrlWithPAR(config, sent) : client.buildAuthorizationUrl(config, sent);

@@ -59,7 +59,7 @@ describe('a client that was let in by its metadata document', () => {
     );
     expect(await ctx.db.knex('clients').where({ id: client.id })).toEqual([]);
 
-    const made = await api.create('clients', 'client', { client_id_metadata_uri: client.id });
+    const made = await api.create('clients', { client_id_metadata_uri: client.id });
     expect(made['attributes']).toMatchObject({ verified: true, tokens_not_before: expect.any(String) });
     expect((await ask(client)).html).toContain('Allow Notes Helper to access your account?');
     expect(await introspect(body.access_token)).toEqual({ active: false });

@@ -346,7 +346,7 @@ describe('the clock of proofs', () => {
 });
 
 describe('access tokens', () => {
-  test('are taken with a proof of their key alone: not as Bearer, in a body, in the query, or with another key’s (attack 32.669)', async () => {
+  test('are taken with a proof of their key alone: not as Bearer, in a body, in the query, or with another key’s (attack 27.470)', async () => {
     const { access_token: token } = (await bank.redeem(await bank.code(browser))).body;
     const address = `${service.url}/oauth/userinfo`;
     expect((await bank.userinfo(token, { proof: null })).status).toBe(401);

@@ -102,7 +102,7 @@ describe('a pushed request', () => {
     expect((await bank.push({ request: await objectOf(changes(bank.now)) })).status).toBe(201);
   });
 
-  test('what stands beside the object counts for nothing (attack 32.672)', async () => {
+  test('what stands beside the object counts for nothing (attack 26.451)', async () => {
     const outside = { state: 'outside', nonce: 'outside', scope: 'openid email', redirect_uri: 'https://evil.example/' };
     const { fields, verifier } = bank.request({ state: undefined });
     const request = await bank.key.sign({ ...fields, ...envelope() });

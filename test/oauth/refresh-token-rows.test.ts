@@ -223,7 +223,7 @@ describe('forged', () => {
     await expectNothing(newest, forged);
   });
 
-  test('the MAC of another grant of the same person: nothing (attack 61.1825)', async () => {
+  test('the MAC of another grant of the same person: nothing (attack 61.1820)', async () => {
     const [one, another] = [await chainOf(2, (await granted()).token), await chainOf(2, (await granted()).token)];
     service.clock.advance(31_000);
     const swapped = (own: string[], foreign: string[]) =>

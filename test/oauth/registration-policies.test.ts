@@ -68,7 +68,7 @@ test('an administrator narrows a client that registered itself: its registration
     const grant_types = ['authorization_code', 'refresh_token'];
     const registered = await register({ redirect_uris, scope: 'openid email', grant_types }, initial);
     const { id } = await rowOf(registered);
-    const change = (attributes: object) => api.patch(`/clients/${id}`, { data: { type: 'client', id, attributes } });
+    const change = (attributes: object) => api.update('clients', id, attributes);
     const replace = async (metadata: object = {}) => {
       const { registration_client_uri, registration_access_token } = registered.body as Record<string, string>;
       const headers = { 'content-type': 'application/json', authorization: `Bearer ${registration_access_token}` };

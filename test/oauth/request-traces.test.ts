@@ -176,7 +176,7 @@ test('tokens that say less than was granted leave a trace: the client is let in 
   await flushRequestTraces(service.deps);
   expect([less.status, (await api.get(`/request_traces/${less.headers.get('x-request-id')}`)).status]).toEqual([200, 404]);
   const held = await addResource(ctx, { identifier: 'https://held.example', user_scopes: 'held' });
-  const [role] = [await api.create('roles', 'role', { name: 'Holder' })];
+  const [role] = [await api.create('roles', { name: 'Holder' })];
   const [permission] = await service.deps.db.knex('permissions').where({ api_resource_id: held.id, name: 'read' });
   await service.deps.db.knex('role_permissions').insert({ environment_id: ctx.environment.id, role_id: role['id'], permission_id: (permission as { id: string }).id }); // prettier-ignore
   await service.deps.db.knex('user_roles').insert({ environment_id: ctx.environment.id, user_id: user.id, role_id: role['id'] });

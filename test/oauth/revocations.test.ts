@@ -70,8 +70,7 @@ const endings: Record<string, (world: World, token: string) => Promise<unknown>>
   'a blocked person': ({ user }) => api.patch(`/users/${user.id}/block`),
   'a person who is gone': ({ user }) => api.delete(`/users/${user.id}`),
   'a status that another process wrote': ({ user }) => change('users', { id: user.id }, { status: 'blocked' }),
-  'a disabled client': ({ client }) =>
-    api.patch(`/clients/${client.id}`, { data: { type: 'client', id: client.id, attributes: { status: 'disabled' } } }),
+  'a disabled client': ({ client }) => api.update('clients', client.id, { status: 'disabled' }),
   'a client whose tokens were revoked': ({ client }) => api.patch(`/clients/${client.id}/revoke_tokens`),
   'a client that is gone': ({ client }) => api.delete(`/clients/${client.id}`),
   'a client whose document is gone': ({ client }) => change('clients', { id: client.id }, { document_ended_at: ctx.clock.now() }),

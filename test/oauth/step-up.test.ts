@@ -212,7 +212,7 @@ describe('policy', () => {
     await expectRedirectError(service, client, 'login_required', async () => ask(await by(withTotp, 'password'), { prompt: 'none' }));
   });
 
-  test('a session of a registration takes it too, and one that began by mail and was confirmed by password (attack 25.640)', async () => {
+  test('a session of a registration takes it too, and one that began by mail and was confirmed by password (attack 25.584)', async () => {
     expect(sentTo(await ask(await by(withTotp, 'email', 'password')))).toBe('/login/verify 1');
     await setEnvironment(service, { second_factor_policy: 'required' });
     expect(sentTo(await ask(await by(withPasskey, 'email', 'password')))).toBe('/login/verify 1');

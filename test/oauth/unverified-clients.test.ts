@@ -88,7 +88,7 @@ describe('what it reaches', () => {
     // Said as an attribute it is nobody's.
     const attributes = { verified: true };
     const { id } = await arrive();
-    expect((await api.patch(`/clients/${id}`, { data: { type: 'client', id, attributes } })).status).toBe(403);
+    expect((await api.update('clients', id, attributes)).status).toBe(403);
   });
 
   test('nothing more once the API shuts it out: tokens in use, refresh, its own (attack 30.554)', async () => {

@@ -58,7 +58,7 @@ describe.each(runtimes)('$name does what the README says', ({ test: testOf, comm
     onTestFinished(() => receiver.close());
     const ctx = await service.context();
     const { signing_secret } = await addWebhook(ctx, receiver.url, { events: ['user.created'] });
-    await api.create('users', 'user', { email });
+    await api.create('users', { email });
     const imports = (names: string) => `import { ${names} } from 'identity-provider-client';\n`;
     const follows = `${imports('clientCredentials, createManagementClient, feed')}
       const { ISSUER: url = '', CLIENT_ID: clientId = '', CLIENT_SECRET: clientSecret = '', CURSOR } = process.env;

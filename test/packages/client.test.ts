@@ -244,7 +244,7 @@ describe('an access token', () => {
     const token = await issued();
     expect(await verify(token)).toMatchObject({ client_id: machine.id, aud: resource });
     const api = await manage(service.url);
-    const { id } = await api.create('signing_keys', 'signing_key', { algorithm: 'RS256' });
+    const { id } = await api.create('signing_keys', { algorithm: 'RS256' });
     await api.patch(`/signing_keys/${id}/activate`);
     // jose asks for keys again no sooner than half a minute after it did.
     const later = createTokenVerifier({ issuer: service.url, audience: resource });

@@ -61,7 +61,7 @@ test('plan ends with 2 and says what there is to do, apply does it and ends with
   expect(await cli(['plan', '-f', file], variables)).toEqual({ out: 'nothing to do', code: 0 });
   expect(await cli(['drift'])).toEqual({ out: 'as it was applied', code: 0 });
   const api = await manage(service.url);
-  await api.patch('/clients/shop', { data: { type: 'client', id: 'shop', attributes: { name: 'By hand' } } });
+  await api.update('clients', 'shop', { name: 'By hand' });
   const drift = await cli(['drift']);
   expect(drift.code).toBe(2);
   expect(drift.out).toMatch(
@@ -134,7 +134,7 @@ test('a plan that is kept is applied as it is or not at all', async () => {
   expect((await cli(['plan', '-f', file, '--out', plan])).code).toBe(2);
   expect((await stat(plan)).mode & 0o777).toBe(0o600);
   const api = await manage(service.url);
-  await api.create('roles', 'role', { name: 'in between' });
+  await api.create('roles', { name: 'in between' });
   expect(await cli(['apply', '--plan', plan])).toMatchObject({ code: 1, out: expect.stringContaining('state_changed') });
   expect((await api.get('/roles?filter[name]=kept')).body['data']).toEqual([]);
   await cli(['plan', '-f', file, '--out', plan]);
@@ -220,7 +220,7 @@ test('aliases unfold within bounds; bombs, cycles, tags, repeated members and wh
 
 test('what a terminal would obey is shown as what it is (attack 33.699)', async () => {
   const api = await manage(service.url);
-  const role = await api.create('roles', 'role', { name: 'evil' });
+  const role = await api.create('roles', { name: 'evil' });
   // From when names could hold anything.
   await service.deps.db
     .knex('roles')

@@ -16,7 +16,7 @@ test('the first hour: a client, a user, a rotated secret, the deliveries', async
   expect(await cli('rotate-secret', 'client', id)).toMatch(/client_secret +cs_/);
   expect(await cli('create-user', 'ada@example.com', '--first-name', 'Ada')).toContain('ada@example.com');
   const api = await manage(service.url);
-  const webhook = await api.create('webhooks', 'webhook', { name: 'W', url: 'http://127.0.0.1:49151/x', events: ['user.created'] });
+  const webhook = await api.create('webhooks', { name: 'W', url: 'http://127.0.0.1:49151/x', events: ['user.created'] });
   await api.post(`/webhooks/${webhook['id']}/test`);
   expect(await cli('list-deliveries', '--event-type', 'webhook.test')).toContain('webhook.test');
   // What waits for its next attempt is taken too.
@@ -47,7 +47,7 @@ test('refusals are told in the words of the service', async () => {
   await expect(cli('rotate-secret', 'key', 'x')).rejects.toThrow('client or webhook');
   await expect(cli('redeliver-failed', 'unknown', '--since', '2026-01-31T12:00:00Z')).rejects.toThrow('no such resource');
   const api = await manage(service.url);
-  const webhook = await api.create('webhooks', 'webhook', { name: 'W', url: 'http://127.0.0.1:49151/x', events: ['user.created'] });
+  const webhook = await api.create('webhooks', { name: 'W', url: 'http://127.0.0.1:49151/x', events: ['user.created'] });
   await expect(cli('redeliver-failed', webhook['id'], '--since', 'yesterday')).rejects.toThrow('/meta/since');
   await expect(cli('--client-secret', 'wrong', 'list-deliveries')).rejects.toThrow('invalid_client');
 });

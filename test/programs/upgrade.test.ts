@@ -65,7 +65,7 @@ async function round(state: State): Promise<void> {
   state.refresh_token = renewed.body.refresh_token ?? state.refresh_token;
   const claims = await fetch(`${other}/oauth/userinfo`, { headers: { authorization: `Bearer ${renewed.body.access_token}` } });
   must('userinfo', claims.status === 200, await claims.text());
-  const role = await new Api(one, token.body.access_token).create('roles', 'role', { name: `role ${state.rounds}` });
+  const role = await new Api(one, token.body.access_token).create('roles', { name: `role ${state.rounds}` });
   const api = new Api(other, token.body.access_token);
   for (const path of [
     `/roles/${role['id']}`,
@@ -109,15 +109,15 @@ async function takeOut(state: State, replica: Replica): Promise<void> {
 /** A person, a client that signs them in, and a webhook: made through the API of the release before. */
 async function prepare(old: Replica, base: string, posts: string): Promise<State> {
   const api = new Api(old.url, (await ownToken(old.url, base)).body.access_token);
-  await api.create('users', 'user', { ...person, email_verified: true, first_name: 'Ada', last_name: 'Lovelace' });
+  await api.create('users', { ...person, email_verified: true, first_name: 'Ada', last_name: 'Lovelace' });
   const settings = { application_type: 'spa', token_endpoint_auth_method: 'none', grant_types: ['authorization_code', 'refresh_token'] };
-  const made = await api.create('clients', 'client', {
+  const made = await api.create('clients', {
     name: 'Notes',
     ...settings,
     redirect_uris: ['https://app.example/cb'],
     first_party: true,
   });
-  await api.create('webhooks', 'webhook', { name: 'roles', url: posts, events: ['role.created'] });
+  await api.create('webhooks', { name: 'roles', url: posts, events: ['role.created'] });
   const client = { ...(made['attributes'] as object), id: made['id'] as string } as TestClient;
   const browser = new Browser(old.url);
   await browser.login(person.email, person.password);

@@ -79,7 +79,7 @@ test('its pages look like the organization and say whose service it is; one that
   const link = await addSetupLink(api);
   const { id, attributes } = link.organization as { id: string; attributes: Document };
   const branding = { logo_url: 'https://acme.example/logo.png', primary_color: '#0b6b3a' };
-  await api.patch(`/organizations/${id}`, { data: { type: 'organization', id, attributes: { branding } } });
+  await api.update('organizations', id, { branding });
   const looks = [`src="${branding.logo_url}" alt="${attributes['display_name']}"`, '0b6b3a'];
   const welcome = await pageOf(new Browser(service.url), link.path);
   for (const shown of [...looks, `${ctx.environment.name} asks you`]) expect(welcome).toContain(shown);
@@ -118,7 +118,7 @@ test('finished, revoked, expired, guessed, of a disabled organization: one page 
   expect([done.status, (await done.text()).includes('Set-up finished')]).toEqual([200, true]);
   await api.patch(`/setup_links/${revoked.record['id']}/revoke`);
   const id = disabled.organization['id'];
-  await api.patch(`/organizations/${id}`, { data: { type: 'organization', id, attributes: { status: 'disabled' } } });
+  await api.update('organizations', id, { status: 'disabled' });
   for (const [link, status, text] of [
     [finished, 410, 'This set-up was finished'],
     [revoked, 410, 'This link was revoked'],
@@ -159,7 +159,7 @@ test('a link that is past its time is worth nothing, opened or not (attack 49.14
   }
 });
 
-test('another site does nothing in the name of a browser that has a link (attack 49.1414)', async () => {
+test('another site does nothing in the name of a browser that has a link (attack 43.1337)', async () => {
   const link = await addSetupLink(api);
   expect((await new Browser(service.url).post(link.path, {})).status).toBe(403);
   const browser = await openedBy(service.url, link);
@@ -343,7 +343,7 @@ test('the link touches no connection that it has not made (attack 49.1417)', asy
   const link = await addSetupLink(api, ['connection']);
   const organization = { data: { type: 'organization', id: link.organization['id'] } };
   const own = { name: 'earlier', display_name: 'Earlier', strategy: 'oidc', provider_client_id: 'x', issuer: 'https://earlier.example' };
-  const earlier = await api.create('connections', 'connection', own, { organization });
+  const earlier = await api.create('connections', own, { organization });
   const browser = await openedBy(service.url, link);
   const at = `${link.inside}/connection`;
   expect(await pageOf(browser, at)).not.toContain('earlier.example');
@@ -369,7 +369,7 @@ test('a test sign-in tells nobody whether there is an account (attack 49.1418)',
   await connect(browser, link);
   const { domain, id } = await addProven(browser, link);
   await browser.submit(`${link.inside}/domains`, {}, `${link.inside}/domains/${id}/verify`);
-  await api.create('users', 'user', { email: `known@${domain}`, email_verified: true });
+  await api.create('users', { email: `known@${domain}`, email_verified: true });
   const pages = [];
   for (const name of ['known', 'other']) {
     upstream.account = { sub: name, email: `${name}@${domain}` };

@@ -24,7 +24,7 @@ let browser: Browser;
 
 beforeAll(async () => {
   const admin = await manage(service.url);
-  const role = await admin.create('roles', 'role', { name: 'desk', is_default: true });
+  const role = await admin.create('roles', { name: 'desk', is_default: true });
   const [permission] = (await admin.get('/permissions?filter[name]=users:read')).body['data'] as { id: string }[];
   const given = await admin.post(`/roles/${role['id']}/relationships/permissions`, { data: [{ type: 'permission', id: permission?.id }] });
   expect(given.status).toBeLessThan(300);

@@ -24,7 +24,7 @@ const attributes = () => ({
 }); // prettier-ignore
 
 test('created over the API, tried out, used; the cookie is for this host alone; switched off it is gone', async () => {
-  const created = await api.post('/connections', { data: { type: 'connection', attributes: attributes() } });
+  const created = await api.attempt('connections', attributes());
   expect(created.status).toBe(201);
   expect(created.text).not.toContain(providerSecret);
   const { id, attributes: shown } = created.body['data'] as { id: string; attributes: Record<string, unknown> };
@@ -53,7 +53,7 @@ test('created over the API, tried out, used; the cookie is for this host alone; 
   const done = await browser.get(answer.pathname + answer.search);
   expect([done.status, browser.cookies.has('__Host-session')]).toEqual([303, true]);
 
-  const off = await api.patch(`/connections/${id}`, { data: { type: 'connection', id, attributes: { status: 'disabled' } } });
+  const off = await api.update('connections', id, { status: 'disabled' });
   expect(off.status).toBe(200);
   expect((await browser.get(`/auth/sso/${id}`)).status).toBe(404);
   expect(await (await new Browser(origin).get('/login')).text()).not.toContain(id);

@@ -274,7 +274,7 @@ describe('what it says', () => {
   const said: Readonly<Record<string, [string, () => Partial<Told>]>> = {
     'another audience (attack 44.1372)': ['saml_wrong_audience', () => ({ audience: 'https://other.example' })],
     'another recipient (attack 44.1373)': ['saml_wrong_audience', () => ({ recipient: 'https://other.example/acs' })],
-    'another destination (attack 44.1374)': ['saml_wrong_audience', () => ({ destination: 'https://other.example/acs' })],
+    'another destination (attack 44.1372)': ['saml_wrong_audience', () => ({ destination: 'https://other.example/acs' })],
     'another issuer (attack 44.1375)': ['saml_invalid', () => ({ issuer: 'https://other.example' })],
     'another issuer of the assertion alone (attack 44.1375)': [
       'saml_invalid',

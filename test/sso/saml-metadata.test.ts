@@ -135,7 +135,7 @@ describe('what is saved', () => {
     const { id } = (await make(byHand(), { account_linking: 'ask', domains: ['narrow.example'] })).body['data'];
     const narrow = await manage(service.url, 'connections:read connections:write');
     const options = { ...byHand(), idp_certificates: [certificate(1)] };
-    const changed = await narrow.patch(`/connections/${id}`, { data: { type: 'connection', id, attributes: { options } } });
+    const changed = await narrow.update('connections', id, { options });
     expect([changed.status, changed.body['data']?.attributes]).toMatchObject([200, { generation: 2, domains: [], trusted: false }]);
   });
 
@@ -147,11 +147,9 @@ describe('what is saved', () => {
       generation: 1,
     });
     const options = { ...byHand(), idp_certificates: [certificate(0), certificate(1)] };
-    const changed = await api.patch(`/connections/${id}`, { data: { type: 'connection', id, attributes: { options } } });
+    const changed = await api.update('connections', id, { options });
     expect(changed.body['data'].attributes.generation).toBe(2);
-    const plain = await api.patch(`/connections/${id}`, {
-      data: { type: 'connection', id, attributes: { options: { ...options, force_authn: true } } },
-    });
+    const plain = await api.update('connections', id, { options: { ...options, force_authn: true } });
     expect(plain.body['data'].attributes.generation).toBe(2);
   });
 });

@@ -49,12 +49,12 @@ async function connect(signals: 'push' | 'poll', more: Record<string, unknown> =
     signals_token: transmitter.token,
     ...more,
   };
-  const made = await api.post('/connections', { data: { type: 'connection', attributes } });
+  const made = await api.attempt('connections', attributes);
   expect([made.status, made.text]).toEqual([201, expect.not.stringContaining(transmitter.token)]);
   ({ id } = made.body['data'] as { id: string });
   ({ signals_url } = made.body['data'].attributes as { signals_url: string });
 }
-const change = (attributes: Record<string, unknown>) => api.patch(`/connections/${id}`, { data: { type: 'connection', id, attributes } });
+const change = (attributes: Record<string, unknown>) => api.update('connections', id, attributes);
 const disconnect = async () => expect((await api.request('DELETE', `/connections/${id}`)).status).toBe(204);
 
 beforeEach(async () => {
@@ -254,9 +254,7 @@ describe('a receiver that gets its tokens by client credentials (CAEP Interopera
       issuer: upstream.url,
       account_linking: 'ask',
     };
-    const made = await api.post('/connections', {
-      data: { type: 'connection', attributes: { ...attributes, signals: 'poll', signals_issuer: transmitter.issuer } },
-    });
+    const made = await api.attempt('connections', { ...attributes, signals: 'poll', signals_issuer: transmitter.issuer });
     expect([made.status, made.text]).toEqual([422, expect.stringContaining('signals_token')]);
   });
 });

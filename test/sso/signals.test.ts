@@ -417,8 +417,7 @@ describe('settings', () => {
     provider_client_id: 'us',
     account_linking: 'ask',
   };
-  const create = (attributes: Record<string, unknown>) =>
-    api.post('/connections', { data: { type: 'connection', attributes: { ...plain, ...attributes } } });
+  const create = (attributes: Record<string, unknown>) => api.attempt('connections', { ...plain, ...attributes });
   const codes = ({ body }: Awaited<ReturnType<typeof create>>) =>
     (body['errors'] as { code: string; detail: string; source: { pointer: string } }[]).map(({ code, detail, source }) => {
       const at = source.pointer.split('/').at(-1);
@@ -454,8 +453,7 @@ describe('settings', () => {
     const { id, attributes } = made.body['data'];
     expect(attributes).toMatchObject({ has_signals_token: true, signals_url: `${guarded.url}/auth/sso/${id as string}/signals` });
     expect(made.text).not.toContain('very secret');
-    const patch = (changes: object) =>
-      api.patch(`/connections/${id as string}`, { data: { type: 'connection', id: id as string, attributes: changes } });
+    const patch = (changes: object) => api.update('connections', id, changes);
     expect((await patch({ signals_poll_url: 'https://id.corp.example/other' })).status).toBe(200);
     expect(codes(await patch({ signals_poll_url: 'https://evil.example/poll' }))).toEqual([expect.stringContaining('secret_required')]);
     expect((await patch({ signals_poll_url: 'https://evil.example/poll', signals_token: 'another' })).status).toBe(200);

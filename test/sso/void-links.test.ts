@@ -35,8 +35,7 @@ afterAll(async () => {
   await evil?.close();
 });
 
-const patch = (api: Api, id: string, attributes: object) =>
-  api.patch(`/connections/${id}`, { data: { type: 'connection', id, attributes } });
+const patch = (api: Api, id: string, attributes: object) => api.update('connections', id, attributes);
 const login = (browser = new Browser(service.url)) => loginThrough(browser, connection);
 const hasSession = (browser: Browser) => browser.cookies.has('idp_session');
 const linkOf = (html: string) => /name="link" value="([^"]+)"/.exec(html)?.[1] ?? '';
@@ -46,7 +45,7 @@ beforeEach(async () => {
   const attributes = {
     name: `corp-${uuidv7(Date.now())}`, display_name: 'Corp', strategy: 'oidc', issuer: honest.url, provider_client_id: 'the-service', provider_client_secret: providerSecret,
   }; // prettier-ignore
-  const { id } = await narrow.create('connections', 'connection', attributes);
+  const { id } = await narrow.create('connections', attributes);
   connection = (await findConnection(ctx.scope, id as string)) as ConnectionRow;
   user = await addUser(ctx);
   honest.claims = { sub: user.id, email: user.email, email_verified: true };
@@ -192,7 +191,7 @@ describe('new people of a connection', () => {
   test('that somebody with connections:write made: no verified address, and no role that administers (attack 22.236)', async () => {
     const stamps = { created_at: ctx.clock.now(), updated_at: ctx.clock.now() };
     await insertRole(ctx.scope, { id: uuidv7(Date.now()), name: 'member', is_default: true, ...stamps });
-    const role = await admin.create('roles', 'role', { name: 'desk', is_default: true });
+    const role = await admin.create('roles', { name: 'desk', is_default: true });
     const [permission] = (await admin.get('/permissions?filter[name]=users:read')).body['data'] as { id: string }[];
     const given = await admin.post(`/roles/${role['id']}/relationships/permissions`, {
       data: [{ type: 'permission', id: permission?.id }],

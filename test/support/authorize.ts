@@ -3,8 +3,11 @@ import type { Browser } from './browser.js';
 import type { TestClient } from './data.js';
 import type { TestService } from './service.js';
 
+/** What a request says of PKCE; the challenge is of no verifier where none is redeemed. */
+export const s256 = (code_challenge = 'x'.repeat(43)) => ({ code_challenge, code_challenge_method: 'S256' });
+
 /** An authorization request as text; values of undefined leave a parameter out. */
-export function authorizeQuery(client: TestClient, extra: Record<string, string | undefined> = {}): string {
+export function authorizeQuery(client: Pick<TestClient, 'id' | 'redirect_uris'>, extra: Record<string, string | undefined> = {}): string {
   const parameters: Record<string, string | undefined> = {
     response_type: 'code',
     client_id: client.id,

@@ -40,7 +40,7 @@ export async function imported(
   rows: readonly Row[] | string,
   attributes: Document = {},
 ): Promise<Document> {
-  const { id } = await api.create('user_imports', 'user_import', { mode: 'create', ...attributes });
+  const { id } = await api.create('user_imports', { mode: 'create', ...attributes });
   const text = typeof rows === 'string' ? rows : ndjson(rows);
   const answer = await sendData(api, id, gzipSync(text), { 'content-encoding': 'gzip' });
   if (answer.status !== 200) throw new Error(answer.text);

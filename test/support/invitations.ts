@@ -5,7 +5,7 @@ let number = 0;
 
 export const addOrganization = (api: Api, attributes: Document = {}): Promise<Document> => {
   number += 1;
-  return api.create('organizations', 'organization', { name: `inviting-${number}`, display_name: `Inviting ${number}`, ...attributes });
+  return api.create('organizations', { name: `inviting-${number}`, display_name: `Inviting ${number}`, ...attributes });
 };
 
 export type Invited = {
@@ -16,17 +16,15 @@ export type Invited = {
 };
 
 export const invite = (api: Api, { organization, email, roles, client }: Invited, attributes: Document = {}) =>
-  api.post('/organization_invitations', {
-    data: {
-      type: 'organization_invitation',
-      attributes: { email, ...attributes },
-      relationships: {
-        organization: link('organization', organization['id']),
-        ...(roles && { roles: links('role', ...roles) }),
-        ...(client && { client: link('client', client) }),
-      },
+  api.attempt(
+    'organization_invitations',
+    { email, ...attributes },
+    {
+      organization: link('organization', organization['id']),
+      ...(roles && { roles: links('role', ...roles) }),
+      ...(client && { client: link('client', client) }),
     },
-  });
+  );
 
 /** The path in the last invitation that was mailed to the address. */
 export async function invitationPath(origin: string, email: string): Promise<string> {

@@ -23,6 +23,9 @@ export type ApiRequest = { body?: unknown; headers?: Record<string, string | und
 /** What was sent and answered, for whoever validates it. */
 export type Exchange = { method: string; path: string; request: ApiRequest; answer: ApiAnswer };
 
+/** What documents call a record of the collection. */
+export const typeIn = (collection: string): string => collection.replace(/ies$/, 'y').replace(/s$/, '');
+
 /** A caller of the Management API with one token. */
 export class Api {
   readonly exchanges: Exchange[] = [];
@@ -60,12 +63,20 @@ export class Api {
   patch = (path: string, body?: unknown, headers: ApiRequest['headers'] = {}) => this.request('PATCH', path, { body, headers });
   delete = (path: string, body?: unknown, headers: ApiRequest['headers'] = {}) => this.request('DELETE', path, { body, headers });
 
-  /** POST of a resource object; answers the created one. @throws when it isn't created */
-  async create(collection: string, type: string, attributes: Document, relationships?: Document): Promise<Document> {
-    const answer = await this.post(`/${collection}`, { data: { type, attributes, ...(relationships ? { relationships } : {}) } });
+  /** POST of a resource object. */
+  attempt = (collection: string, attributes: Document, relationships?: Document): Promise<ApiAnswer> =>
+    this.post(`/${collection}`, { data: { type: typeIn(collection), attributes, ...(relationships && { relationships }) } });
+
+  /** The same, where nothing stands in its way; answers the created record. @throws when it isn't created */
+  async create(collection: string, attributes: Document, relationships?: Document): Promise<Document> {
+    const answer = await this.attempt(collection, attributes, relationships);
     if (answer.status !== 201) throw new Error(`${collection}: ${answer.status} ${answer.text}`);
     return answer.body['data'] as Document;
   }
+
+  /** PATCH of a record. */
+  update = (collection: string, id: string, attributes: Document, relationships?: Document): Promise<ApiAnswer> =>
+    this.patch(`/${collection}/${id}`, { data: { type: typeIn(collection), id, attributes, ...(relationships && { relationships }) } });
 }
 
 export const link = (type: string, id: string) => ({ data: { type, id } });
@@ -99,7 +110,7 @@ export const manage = async (origin: string, scope?: string): Promise<Api> =>
 
 /** A second environment, made through the API, and a caller with all permissions there. */
 export async function secondEnvironment(api: Api, slug = 'staging'): Promise<{ id: string; api: Api; host: string }> {
-  const answer = await api.post('/environments', { data: { type: 'environment', attributes: { name: slug, slug, kind: 'staging' } } });
+  const answer = await api.attempt('environments', { name: slug, slug, kind: 'staging' });
   if (answer.status !== 201) throw new Error(`no environment: ${answer.text}`);
   const { client_id, client_secret } = answer.body['meta'].management_client as { client_id: string; client_secret: string };
   const host = `${slug}.${new URL(api.origin).host}`;

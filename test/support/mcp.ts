@@ -20,7 +20,7 @@ export const clientMetadata = (redirectUrl: string) => ({
 export async function setEnvironmentOf(api: Api, attributes: Record<string, unknown>): Promise<void> {
   const { body } = await api.get('/environments');
   const { id } = (body['data'] as { id: string }[])[0] as { id: string };
-  const answer = await api.patch(`/environments/${id}`, { data: { type: 'environment', id, attributes } });
+  const answer = await api.update('environments', id, attributes);
   if (answer.status !== 200) throw new Error(answer.text);
 }
 
@@ -33,14 +33,12 @@ async function guideAttributes(): Promise<Record<string, unknown>> {
 /** Creates the API resource, lets the person have all its permissions, and starts the server; resolves when it listens. */
 export async function startNotes(api: Api, person_id: string): Promise<Notes> {
   const resource = `http://localhost:${await freePort()}/mcp`;
-  const { id, attributes } = await api.create('api_resources', 'api_resource', { ...(await guideAttributes()), identifier: resource });
+  const { id, attributes } = await api.create('api_resources', { ...(await guideAttributes()), identifier: resource });
   const permissions = await Promise.all(
-    ['notes:read', 'notes:write'].map((name) =>
-      api.create('permissions', 'permission', { name }, { api_resource: link('api_resource', id as string) }),
-    ),
+    ['notes:read', 'notes:write'].map((name) => api.create('permissions', { name }, { api_resource: link('api_resource', id as string) })),
   );
   const ids = permissions.map((permission) => permission['id'] as string);
-  const role = await api.create('roles', 'role', { name: 'author' }, { permissions: links('permission', ...ids) });
+  const role = await api.create('roles', { name: 'author' }, { permissions: links('permission', ...ids) });
   const answer = await api.post(`/users/${person_id}/relationships/roles`, links('role', role['id'] as string));
   if (answer.status >= 400) throw new Error(answer.text);
   const { metadata_url } = attributes as { metadata_url: string };

@@ -4,13 +4,11 @@ import { addOrganization } from './invitations.js';
 import { link, type Api, type Document } from './management.js';
 
 export const askForSetupLink = (api: Api, organization: Document, attributes: Document = {}) =>
-  api.post('/setup_links', {
-    data: {
-      type: 'setup_link',
-      attributes: { parts: ['domains', 'connection', 'directory'], ...attributes },
-      relationships: { organization: link('organization', organization['id']) },
-    },
-  });
+  api.attempt(
+    'setup_links',
+    { parts: ['domains', 'connection', 'directory'], ...attributes },
+    { organization: link('organization', organization['id']) },
+  );
 
 export type TestSetupLink = { readonly organization: Document; readonly record: Document; readonly path: string; readonly inside: string };
 

@@ -68,34 +68,30 @@ async function renderAddress(web: Web, req: Request, res: Response, { return_to,
 }
 
 /** GET /login/code: where a code is asked for. */
-export function codePage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const query = queryOf(req);
-    const email = query.get('login_hint')?.slice(0, 254) ?? '';
-    await renderAddress(web, req, res, { return_to: safeReturnTo(query.get('return_to')), email });
-  };
-}
+export const codePage = (web: Web) => async (req: Request, res: Response) => {
+  const query = queryOf(req);
+  const email = query.get('login_hint')?.slice(0, 254) ?? '';
+  await renderAddress(web, req, res, { return_to: safeReturnTo(query.get('return_to')), email });
+};
 
 /** POST /login/code: a code is on its way, whether or not anybody has the address; it is good in this browser alone. */
-export function startCode(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const return_to = bodyReturnTo(req);
-    const typed = bodyText(req, 'email');
-    const address = normalizeEmail(typed);
-    if (!address) {
-      const refusal: StepRefusal = {
-        status: 422,
-        code: 'invalid_email',
-        fields: { email: [typed.trim() === '' ? 'required' : 'invalid_email'] },
-      };
-      if (wantsJson(req)) throw refusalError(refusal);
-      return renderAddress(web, req, res, { return_to, email: typed.slice(0, 254), refusal });
-    }
-    const started = await startEmailSignIn(req.ctx, address, browserSecret(req, res), originOf(req));
-    if (!wantsJson(req)) return res.redirect(303, withReturnTo('/login/code/verify', { sign_in_id: started.sign_in_id }, return_to));
-    res.status(202).set('Cache-Control', 'no-store').json(started);
-  };
-}
+export const startCode = (web: Web) => async (req: Request, res: Response) => {
+  const return_to = bodyReturnTo(req);
+  const typed = bodyText(req, 'email');
+  const address = normalizeEmail(typed);
+  if (!address) {
+    const refusal: StepRefusal = {
+      status: 422,
+      code: 'invalid_email',
+      fields: { email: [typed.trim() === '' ? 'required' : 'invalid_email'] },
+    };
+    if (wantsJson(req)) throw refusalError(refusal);
+    return renderAddress(web, req, res, { return_to, email: typed.slice(0, 254), refusal });
+  }
+  const started = await startEmailSignIn(req.ctx, address, browserSecret(req, res), originOf(req));
+  if (!wantsJson(req)) return res.redirect(303, withReturnTo('/login/code/verify', { sign_in_id: started.sign_in_id }, return_to));
+  res.status(202).set('Cache-Control', 'no-store').json(started);
+};
 
 type WaitingCode = { readonly id: string; readonly email: string; readonly expires_at: Date };
 
@@ -119,34 +115,30 @@ async function renderCode(
 }
 
 /** GET /login/code/verify: where the code is entered; from the start without one under way. */
-export function codeVerifyPage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const query = queryOf(req);
-    const return_to = safeReturnTo(query.get('return_to'));
-    const waiting = await waitingCode(req, query.get('sign_in_id') ?? '');
-    if (!waiting) return res.redirect(303, withReturnTo('/login/code', {}, return_to));
-    await renderCode(web, req, res, { waiting, return_to });
-  };
-}
+export const codeVerifyPage = (web: Web) => async (req: Request, res: Response) => {
+  const query = queryOf(req);
+  const return_to = safeReturnTo(query.get('return_to'));
+  const waiting = await waitingCode(req, query.get('sign_in_id') ?? '');
+  if (!waiting) return res.redirect(303, withReturnTo('/login/code', {}, return_to));
+  await renderCode(web, req, res, { waiting, return_to });
+};
 
 /** POST /login/code/verify: the right code, in the browser that asked for it, is the first step. */
-export function proveCode(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const return_to = bodyReturnTo(req);
-    const [sign_in_id, code] = [bodyText(req, 'sign_in_id'), bodyText(req, 'code').trim().slice(0, 64)];
-    const missing = refuseFields({ sign_in_id: sign_in_id === '' ? ['required'] : [], code: code === '' ? ['required'] : [] });
-    const reached = missing ? null : await takeStep(req, res, { method: 'email', sign_in_id, code }, { return_to });
-    if (reached && isTaken(reached)) return answerStep(req, res, reached, return_to);
-    const refusal = missing ?? (reached?.outcome === 'blocked' ? blocked : emailCodeRefusal(reached ?? { outcome: 'expired' }));
-    const waiting = wantsJson(req) || refusal.status === 410 ? null : await waitingCode(req, sign_in_id);
-    if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
-    if (!wantsJson(req) && refusal.status === 410) {
-      const next = { href: withReturnTo('/login/code', {}, return_to), label: 'code.ask_for_new' } as const;
-      throw new PageError(410, 'code_expired', errorMessage('code_expired'), {}, undefined, next);
-    }
-    if (!waiting || refusal === blocked) throw refusalError(refusal);
-    await renderCode(web, req, res, { waiting, return_to, code, refusal });
-  };
-}
+export const proveCode = (web: Web) => async (req: Request, res: Response) => {
+  const return_to = bodyReturnTo(req);
+  const [sign_in_id, code] = [bodyText(req, 'sign_in_id'), bodyText(req, 'code').trim().slice(0, 64)];
+  const missing = refuseFields({ sign_in_id: sign_in_id === '' ? ['required'] : [], code: code === '' ? ['required'] : [] });
+  const reached = missing ? null : await takeStep(req, res, { method: 'email', sign_in_id, code }, { return_to });
+  if (reached && isTaken(reached)) return answerStep(req, res, reached, return_to);
+  const refusal = missing ?? (reached?.outcome === 'blocked' ? blocked : emailCodeRefusal(reached ?? { outcome: 'expired' }));
+  const waiting = wantsJson(req) || refusal.status === 410 ? null : await waitingCode(req, sign_in_id);
+  if (refusal.retry_after !== undefined) res.set('Retry-After', String(refusal.retry_after));
+  if (!wantsJson(req) && refusal.status === 410) {
+    const next = { href: withReturnTo('/login/code', {}, return_to), label: 'code.ask_for_new' } as const;
+    throw new PageError(410, 'code_expired', errorMessage('code_expired'), {}, undefined, next);
+  }
+  if (!waiting || refusal === blocked) throw refusalError(refusal);
+  await renderCode(web, req, res, { waiting, return_to, code, refusal });
+};
 
 const blocked: StepRefusal = { status: 403, code: 'account_blocked' };

@@ -89,17 +89,15 @@ export const canEnroll =
   };
 
 /** GET /login/enroll: which factors can be enrolled, and until when that can wait. */
-export function enrollPage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const return_to = safeReturnTo(queryOf(req).get('return_to'));
-    const claimant = await enrolling(req, return_to);
-    if (claimant) return renderEnroll(web, req, res, { claimant, return_to });
-    if (req.claimant?.sign_in?.stage === 'verify') return res.redirect(303, withReturnTo('/login/verify', {}, return_to));
-    // Somebody signed in shows that it is still them before anything is added.
-    if (req.session && isStepUp(req)) return res.redirect(303, withReturnTo('/account/confirm', {}, req.originalUrl));
-    res.redirect(303, withReturnTo('/login', {}, return_to));
-  };
-}
+export const enrollPage = (web: Web) => async (req: Request, res: Response) => {
+  const return_to = safeReturnTo(queryOf(req).get('return_to'));
+  const claimant = await enrolling(req, return_to);
+  if (claimant) return renderEnroll(web, req, res, { claimant, return_to });
+  if (req.claimant?.sign_in?.stage === 'verify') return res.redirect(303, withReturnTo('/login/verify', {}, return_to));
+  // Somebody signed in shows that it is still them before anything is added.
+  if (req.session && isStepUp(req)) return res.redirect(303, withReturnTo('/account/confirm', {}, req.originalUrl));
+  res.redirect(303, withReturnTo('/login', {}, return_to));
+};
 
 async function refuse(web: Web, req: Request, res: Response, refusal: StepRefusal): Promise<void> {
   if (wantsJson(req)) throw refusalError(refusal);
@@ -143,30 +141,28 @@ const passkeyRefusals = {
 } as const satisfies Record<string, StepRefusal>;
 
 /** POST /login/enroll/passkey: adds the passkey that the browser has made, and goes on. Who has no recovery codes gets them with it. */
-export function enrollPasskey(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { user } = claimantOf(req);
-    const origin = originOf(req);
-    const verified = await verifyNewPasskey(req.ctx, {
-      purpose: 'enroll',
-      browser: browserSecretOf(req) ?? '',
-      user_id: user.id,
-      host: req.headers.host,
-      credential: credentialIn(req),
-    });
-    if (verified.outcome !== 'verified') return refuse(web, req, res, passkeyRefusals[verified.outcome]);
-    const added = await addPasskey(req.ctx, {
-      user_id: user.id,
-      passkey: verified.passkey,
-      name: defaultName('passkey'),
-      origin,
-      basis: basisOf(req),
-    });
-    if (added.outcome !== 'added') return refuse(web, req, res, passkeyRefusals[added.outcome]);
-    const has = user.authenticator_kinds.includes('recovery_codes');
-    await goOn(web, req, res, added.proof, has ? null : await makeRecoveryCodes(req.ctx, user.id, origin));
-  };
-}
+export const enrollPasskey = (web: Web) => async (req: Request, res: Response) => {
+  const { user } = claimantOf(req);
+  const origin = originOf(req);
+  const verified = await verifyNewPasskey(req.ctx, {
+    purpose: 'enroll',
+    browser: browserSecretOf(req) ?? '',
+    user_id: user.id,
+    host: req.headers.host,
+    credential: credentialIn(req),
+  });
+  if (verified.outcome !== 'verified') return refuse(web, req, res, passkeyRefusals[verified.outcome]);
+  const added = await addPasskey(req.ctx, {
+    user_id: user.id,
+    passkey: verified.passkey,
+    name: defaultName('passkey'),
+    origin,
+    basis: basisOf(req),
+  });
+  if (added.outcome !== 'added') return refuse(web, req, res, passkeyRefusals[added.outcome]);
+  const has = user.authenticator_kinds.includes('recovery_codes');
+  await goOn(web, req, res, added.proof, has ? null : await makeRecoveryCodes(req.ctx, user.id, origin));
+};
 
 const enrolmentForm = (req: Request, { user }: Claimant): TotpForm => {
   const [return_to, acr_values] = [bodyReturnTo(req) ?? '', requestedAcrValues(req)];
@@ -181,39 +177,35 @@ const enrolmentForm = (req: Request, { user }: Claimant): TotpForm => {
 };
 
 /** POST /login/enroll/totp: a secret for an authenticator app; it counts once its first code was given. */
-export function enrollTotp(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const claimant = claimantOf(req);
-    const started = await startTotp(req.ctx, { user_id: claimant.user.id, name: defaultName('totp') });
-    if (started.outcome !== 'started') return refuse(web, req, res, passkeyRefusals[started.outcome]);
-    const { authenticator_id, secret, otpauth_uri, expires_in } = started;
-    if (!wantsJson(req)) {
-      const expires_at = new Date(req.ctx.clock.now().getTime() + totpPendingLifetime * 1000);
-      return renderTotp(web, req, res, { authenticator_id, secret, otpauth_uri, expires_at }, undefined, enrolmentForm(req, claimant));
-    }
-    res.status(201).set('Cache-Control', 'no-store').json({ authenticator_id, secret, otpauth_uri, expires_in });
-  };
-}
+export const enrollTotp = (web: Web) => async (req: Request, res: Response) => {
+  const claimant = claimantOf(req);
+  const started = await startTotp(req.ctx, { user_id: claimant.user.id, name: defaultName('totp') });
+  if (started.outcome !== 'started') return refuse(web, req, res, passkeyRefusals[started.outcome]);
+  const { authenticator_id, secret, otpauth_uri, expires_in } = started;
+  if (!wantsJson(req)) {
+    const expires_at = new Date(req.ctx.clock.now().getTime() + totpPendingLifetime * 1000);
+    return renderTotp(web, req, res, { authenticator_id, secret, otpauth_uri, expires_at }, undefined, enrolmentForm(req, claimant));
+  }
+  res.status(201).set('Cache-Control', 'no-store').json({ authenticator_id, secret, otpauth_uri, expires_in });
+};
 
 /** POST /login/enroll/totp/verify: the first code makes the app good, and the sign-in goes on. */
-export function enrollTotpVerify(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const claimant = claimantOf(req);
-    const [authenticator_id, code] = [bodyText(req, 'authenticator_id'), bodyText(req, 'code')];
-    const again = async (error?: Message) => {
-      const pending = await pendingTotp(req, authenticator_id, claimant.user);
-      if (!pending) return refuse(web, req, res, totpExpired);
-      await renderTotp(web, req, res, pending, error, enrolmentForm(req, claimant));
-    };
-    if (isLanguageSwitch(req, res)) return again();
-    const input = { authenticator_id, code, basis: basisOf(req) };
-    const added = await activateTotpOf(req.ctx, claimant.user.id, input, originOf(req));
-    if (added.outcome === 'added') return goOn(web, req, res, added.proof, added.recovery_codes);
-    if (added.outcome === 'expired') return refuse(web, req, res, totpExpired);
-    if (wantsJson(req)) throw refusalError({ status: 422, code: 'invalid_code', text: wrongTotpCode, fields: { code: ['invalid_code'] } });
-    await again(wrongTotpCode);
+export const enrollTotpVerify = (web: Web) => async (req: Request, res: Response) => {
+  const claimant = claimantOf(req);
+  const [authenticator_id, code] = [bodyText(req, 'authenticator_id'), bodyText(req, 'code')];
+  const again = async (error?: Message) => {
+    const pending = await pendingTotp(req, authenticator_id, claimant.user);
+    if (!pending) return refuse(web, req, res, totpExpired);
+    await renderTotp(web, req, res, pending, error, enrolmentForm(req, claimant));
   };
-}
+  if (isLanguageSwitch(req, res)) return again();
+  const input = { authenticator_id, code, basis: basisOf(req) };
+  const added = await activateTotpOf(req.ctx, claimant.user.id, input, originOf(req));
+  if (added.outcome === 'added') return goOn(web, req, res, added.proof, added.recovery_codes);
+  if (added.outcome === 'expired') return refuse(web, req, res, totpExpired);
+  if (wantsJson(req)) throw refusalError({ status: 422, code: 'invalid_code', text: wrongTotpCode, fields: { code: ['invalid_code'] } });
+  await again(wrongTotpCode);
+};
 
 /** POST /login/enroll/skip: goes on without a factor while the grace time lasts. */
 export async function skipEnrolment(req: Request, res: Response): Promise<void> {

@@ -92,17 +92,15 @@ function wantsFreshLogin(req: Request, return_to: string | null): boolean {
 }
 
 /** GET /login. Fields in the query are never tried, only `return_to` and `login_hint` are read. */
-export function loginPage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const query = queryOf(req);
-    const return_to = safeReturnTo(query.get('return_to'));
-    if (req.session && !wantsFreshLogin(req, return_to)) return res.redirect(303, return_to ?? home);
-    // Said to somebody who comes from there.
-    const isReset = query.get('notice') === 'password_reset';
-    const notice: PageNotice | null = isReset ? { tone: 'good', text: wordsOf(req).t('login.password_reset_done') } : null;
-    await renderLogin(web, req, res, { return_to, email: query.get('login_hint')?.slice(0, 255) ?? '', notice });
-  };
-}
+export const loginPage = (web: Web) => async (req: Request, res: Response) => {
+  const query = queryOf(req);
+  const return_to = safeReturnTo(query.get('return_to'));
+  if (req.session && !wantsFreshLogin(req, return_to)) return res.redirect(303, return_to ?? home);
+  // Said to somebody who comes from there.
+  const isReset = query.get('notice') === 'password_reset';
+  const notice: PageNotice | null = isReset ? { tone: 'good', text: wordsOf(req).t('login.password_reset_done') } : null;
+  await renderLogin(web, req, res, { return_to, email: query.get('login_hint')?.slice(0, 255) ?? '', notice });
+};
 
 const text = (value: unknown) => (typeof value === 'string' ? value : '');
 
@@ -121,19 +119,17 @@ const refusals = {
 } as const;
 
 /** POST /login (specification 4.3.1): one answer and one time for every failed sign-in. */
-export function login(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const body = req.body as Record<string, unknown>;
-    const [email, password, return_to] = [text(body['email']), text(body['password']), safeReturnTo(body['return_to'])];
-    if (password.length > 4096) throw new PageError(400, 'invalid_request', message('refusal.password_input_too_long'));
-    const connection = await connectionForEmail(req.ctx, email, pendingClientId(req, return_to));
-    if (connection && password === '') return toConnection(req, res, connection, email, return_to);
-    const reached = await takeStep(req, res, { method: 'password', email, password }, { return_to });
-    if (isTaken(reached)) return answerStep(req, res, reached, return_to);
-    // A local password still signs in, so that the administrator of a broken connection can repair it.
-    if (connection && reached.outcome === 'invalid') return toConnection(req, res, connection, email, return_to);
-    const [status, code] = refusals[reached.outcome];
-    if (wantsJson(req)) throw new PageError(status, code, errorMessage(code));
-    await renderLogin(web, req, res, { return_to, email, errors: { form: wordsOf(req).say(errorMessage(code)) }, status });
-  };
-}
+export const login = (web: Web) => async (req: Request, res: Response) => {
+  const body = req.body as Record<string, unknown>;
+  const [email, password, return_to] = [text(body['email']), text(body['password']), safeReturnTo(body['return_to'])];
+  if (password.length > 4096) throw new PageError(400, 'invalid_request', message('refusal.password_input_too_long'));
+  const connection = await connectionForEmail(req.ctx, email, pendingClientId(req, return_to));
+  if (connection && password === '') return toConnection(req, res, connection, email, return_to);
+  const reached = await takeStep(req, res, { method: 'password', email, password }, { return_to });
+  if (isTaken(reached)) return answerStep(req, res, reached, return_to);
+  // A local password still signs in, so that the administrator of a broken connection can repair it.
+  if (connection && reached.outcome === 'invalid') return toConnection(req, res, connection, email, return_to);
+  const [status, code] = refusals[reached.outcome];
+  if (wantsJson(req)) throw new PageError(status, code, errorMessage(code));
+  await renderLogin(web, req, res, { return_to, email, errors: { form: wordsOf(req).say(errorMessage(code)) }, status });
+};

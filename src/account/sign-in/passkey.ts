@@ -34,22 +34,20 @@ function unknownId(credential: unknown): string | null {
 }
 
 /** POST /login/passkey: a passkey that verifies its user is the whole sign-in. */
-export function signInByPasskey(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const return_to = bodyReturnTo(req);
-    const credential = credentialIn(req);
-    const reached = await takeStep(req, res, { method: 'passkey', credential }, { return_to });
-    if (isTaken(reached)) return answerStep(req, res, reached, return_to);
-    const { outcome } = reached;
-    const { status, code } = refusals[outcome];
-    if (wantsJson(req)) throw new PageError(status, code, errorMessage(code));
-    const unknown_passkey = outcome === 'unknown' ? unknownId(credential) : null;
-    await renderLogin(web, req, res, {
-      return_to,
-      email: '',
-      errors: { form: wordsOf(req).say(errorMessage(code)) },
-      status,
-      unknown_passkey,
-    });
-  };
-}
+export const signInByPasskey = (web: Web) => async (req: Request, res: Response) => {
+  const return_to = bodyReturnTo(req);
+  const credential = credentialIn(req);
+  const reached = await takeStep(req, res, { method: 'passkey', credential }, { return_to });
+  if (isTaken(reached)) return answerStep(req, res, reached, return_to);
+  const { outcome } = reached;
+  const { status, code } = refusals[outcome];
+  if (wantsJson(req)) throw new PageError(status, code, errorMessage(code));
+  const unknown_passkey = outcome === 'unknown' ? unknownId(credential) : null;
+  await renderLogin(web, req, res, {
+    return_to,
+    email: '',
+    errors: { form: wordsOf(req).say(errorMessage(code)) },
+    status,
+    unknown_passkey,
+  });
+};

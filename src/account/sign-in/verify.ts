@@ -33,21 +33,19 @@ const verifying = (req: Request): Claimant | null =>
 const isMethod = (value: string): value is SecondStepMethod => (secondStepMethodNames as readonly string[]).includes(value);
 
 /** GET /login/verify: the second step, by the method of the query or the one used last. Strangers go to the sign-in page. */
-export function secondStepPage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const query = queryOf(req);
-    const return_to = safeReturnTo(query.get('return_to'));
-    const claimant = verifying(req);
-    if (!claimant) return res.redirect(303, withReturnTo(req.claimant ? '/login/enroll' : '/login', {}, return_to));
-    const requested = query.get('method') ?? '';
-    await renderSecondStep(web, req, res, {
-      claimant,
-      return_to,
-      method: isMethod(requested) ? requested : null,
-      sent: query.get('sent') === '1',
-    });
-  };
-}
+export const secondStepPage = (web: Web) => async (req: Request, res: Response) => {
+  const query = queryOf(req);
+  const return_to = safeReturnTo(query.get('return_to'));
+  const claimant = verifying(req);
+  if (!claimant) return res.redirect(303, withReturnTo(req.claimant ? '/login/enroll' : '/login', {}, return_to));
+  const requested = query.get('method') ?? '';
+  await renderSecondStep(web, req, res, {
+    claimant,
+    return_to,
+    method: isMethod(requested) ? requested : null,
+    sent: query.get('sent') === '1',
+  });
+};
 
 /** POST /login/verify/passkey/options: the request for one of the claimant's passkeys. */
 export async function verifyOptions(req: Request, res: Response): Promise<void> {
@@ -126,26 +124,24 @@ function refusalOf(method: SecondStepMethod, verdict: SecondStepRefusal, gone: b
 }
 
 /** POST /login/verify: the second step. One right answer completes the sign-in; five wrong ones end it. */
-export function verifySecondStep(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const return_to = bodyReturnTo(req);
-    const claimant = verifying(req);
-    if (!claimant) throw signInExpired(return_to);
-    const answer = answerIn(req);
-    const refuse = async (refusal: StepRefusal): Promise<void> => {
-      const { retry_after, ...rest } = refusal;
-      if (retry_after !== undefined) res.set('Retry-After', String(retry_after));
-      if (refusal.code === 'sign_in_expired') throw signInExpired(return_to);
-      if (wantsJson(req)) throw refusalError(rest);
-      const requested = bodyText(req, 'method');
-      await renderSecondStep(web, req, res, { claimant, return_to, method: isMethod(requested) ? requested : null, sent: true, refusal });
-    };
-    if ('status' in answer) return refuse(answer);
-    const remember = ['on', 'true'].includes(String((req.body as Record<string, unknown>)['remember_device']));
-    const reached = await takeStep(req, res, answer, { current: claimant.sign_in ?? sessionOf(req), return_to, remember });
-    if (isTaken(reached)) return answerStep(req, res, reached, return_to);
-    const gone = claimant.sign_in !== null && !(await findHalfSignIn(req.ctx, signInTokenOf(req) ?? ''));
-    if (gone && !wantsJson(req)) throw signInExpired(return_to);
-    await refuse(refusalOf(answer.method, reached, gone));
+export const verifySecondStep = (web: Web) => async (req: Request, res: Response) => {
+  const return_to = bodyReturnTo(req);
+  const claimant = verifying(req);
+  if (!claimant) throw signInExpired(return_to);
+  const answer = answerIn(req);
+  const refuse = async (refusal: StepRefusal): Promise<void> => {
+    const { retry_after, ...rest } = refusal;
+    if (retry_after !== undefined) res.set('Retry-After', String(retry_after));
+    if (refusal.code === 'sign_in_expired') throw signInExpired(return_to);
+    if (wantsJson(req)) throw refusalError(rest);
+    const requested = bodyText(req, 'method');
+    await renderSecondStep(web, req, res, { claimant, return_to, method: isMethod(requested) ? requested : null, sent: true, refusal });
   };
-}
+  if ('status' in answer) return refuse(answer);
+  const remember = ['on', 'true'].includes(String((req.body as Record<string, unknown>)['remember_device']));
+  const reached = await takeStep(req, res, answer, { current: claimant.sign_in ?? sessionOf(req), return_to, remember });
+  if (isTaken(reached)) return answerStep(req, res, reached, return_to);
+  const gone = claimant.sign_in !== null && !(await findHalfSignIn(req.ctx, signInTokenOf(req) ?? ''));
+  if (gone && !wantsJson(req)) throw signInExpired(return_to);
+  await refuse(refusalOf(answer.method, reached, gone));
+};

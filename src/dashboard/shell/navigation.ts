@@ -144,13 +144,9 @@ export function wayAround(req: Request): Pick<DashboardPage, 'tabs' | 'crumbs'> 
 }
 
 /** GET /dashboard/advanced: what few need, a tile each. */
-export function advancedTiles(render: Render) {
-  return (req: Request, res: Response): void => {
-    const items = advancedPages
-      .filter((page) => page.isOpen(req.call))
-      .map(({ label, path, lead }) => ({ title: label, text: lead, path }));
-    if (items.length === 0) throw notFound(terms.nothing_here);
-    const lead = 'Keys, domains and environments: set up once, rarely changed.';
-    render(req, res, { title: advanced.label, lead, parts: [{ kind: 'tiles', title: advanced.label, items }] });
-  };
-}
+export const advancedTiles = (render: Render) => (req: Request, res: Response) => {
+  const items = advancedPages.filter((page) => page.isOpen(req.call)).map(({ label, path, lead }) => ({ title: label, text: lead, path }));
+  if (items.length === 0) throw notFound(terms.nothing_here);
+  const lead = 'Keys, domains and environments: set up once, rarely changed.';
+  render(req, res, { title: advanced.label, lead, parts: [{ kind: 'tiles', title: advanced.label, items }] });
+};

@@ -86,29 +86,27 @@ async function resultsFor(req: Request, res: Response, text: string): Promise<re
 }
 
 /** GET /dashboard/search?q=: pages and records by name, address or id. What only one record can be meant by leads to it. */
-export function searchPage(render: Render) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const text = (queryOf(req).get('q') ?? '').trim();
-    const isTooLong = text.length > longest;
-    const groups = text === '' || isTooLong ? [] : await resultsFor(req, res, text);
-    const paths = new Set(groups.flatMap(({ items }) => items.map(({ path }) => path)));
-    const [only] = paths;
-    if (only !== undefined && paths.size === 1 && (isId(text) || only.endsWith(`/${encodeURIComponent(text)}`)))
-      return res.redirect(303, only);
-    const title = text === '' ? terms.search : `Search results for “${text.slice(0, longest)}”`;
-    const empty = isTooLong
-      ? { title: 'This search is too long', text: `Search for at most ${longest} characters.` }
-      : text === ''
-        ? {
-            title: 'Find anything',
-            text: 'Enter any part of a name or an address, or a whole ID: of a user, a client, a webhook, a session, a request or an event.',
-          }
-        : { title: terms.nothing_matches, text: 'Try fewer words, or a part of a name. A whole ID finds its record.' };
-    render(
-      req,
-      res,
-      { title: groups.length > 0 ? title : terms.search, document_title: title, parts: [{ kind: 'results', groups, empty }] },
-      isTooLong ? 400 : 200,
-    );
-  };
-}
+export const searchPage = (render: Render) => async (req: Request, res: Response) => {
+  const text = (queryOf(req).get('q') ?? '').trim();
+  const isTooLong = text.length > longest;
+  const groups = text === '' || isTooLong ? [] : await resultsFor(req, res, text);
+  const paths = new Set(groups.flatMap(({ items }) => items.map(({ path }) => path)));
+  const [only] = paths;
+  if (only !== undefined && paths.size === 1 && (isId(text) || only.endsWith(`/${encodeURIComponent(text)}`)))
+    return res.redirect(303, only);
+  const title = text === '' ? terms.search : `Search results for “${text.slice(0, longest)}”`;
+  const empty = isTooLong
+    ? { title: 'This search is too long', text: `Search for at most ${longest} characters.` }
+    : text === ''
+      ? {
+          title: 'Find anything',
+          text: 'Enter any part of a name or an address, or a whole ID: of a user, a client, a webhook, a session, a request or an event.',
+        }
+      : { title: terms.nothing_matches, text: 'Try fewer words, or a part of a name. A whole ID finds its record.' };
+  render(
+    req,
+    res,
+    { title: groups.length > 0 ? title : terms.search, document_title: title, parts: [{ kind: 'results', groups, empty }] },
+    isTooLong ? 400 : 200,
+  );
+};

@@ -48,39 +48,35 @@ function render(web: Web, req: Request, res: Response, token: string, values: Va
 }
 
 /** GET /dashboard/setup?token=: the form for the first administrator, as long as there is none (specification 1.3.2). */
-export function setupPage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const token = queryOf(req).get('token') ?? '';
-    if (!(await mayUseSetup(req.ctx, token))) throw invalid();
-    render(web, req, res, token, { email: '', first_name: '', last_name: '' });
-  };
-}
+export const setupPage = (web: Web) => async (req: Request, res: Response) => {
+  const token = queryOf(req).get('token') ?? '';
+  if (!(await mayUseSetup(req.ctx, token))) throw invalid();
+  render(web, req, res, token, { email: '', first_name: '', last_name: '' });
+};
 
 /** POST /dashboard/setup: makes the administrator and signs this browser in. */
-export function setup(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { ctx } = req;
-    const field = (name: string) => {
-      const value = own(req.body as Record<string, unknown>, name);
-      return typeof value === 'string' ? value : '';
-    };
-    const token = field('token');
-    if (!(await mayUseSetup(ctx, token))) throw invalid();
-    const values = { email: field('email').trim(), first_name: field('first_name').trim(), last_name: field('last_name').trim() };
-    const password = field('password');
-    const address = normalizeEmail(values.email);
-    const [problem] = passwordProblems(password, { ...values, min_length: ctx.environment.password_min_length });
-    const errors: Record<string, string> = named();
-    if (!address) errors['email'] = errorTexts.invalid_email;
-    for (const name of ['first_name', 'last_name'] as const) if (values[name] === '') errors[name] = errorTexts.required;
-    if (password === '') errors['password'] = errorTexts.required;
-    else if (problem) errors['password'] = errorTexts[problem];
-    if (!address || Object.keys(errors).length > 0) return render(web, req, res, token, values, errors);
-    const chosen = await hashNewPassword(ctx, password);
-    if (chosen === null) return render(web, req, res, token, values, named({ password: errorTexts.password_breached }));
-    const user = await createFirstAdministrator(ctx, { ...address, first_name: values.first_name, last_name: values.last_name, ...chosen });
-    if (!user) throw invalid();
-    const proofs = [proofNow('password', ctx.clock.now())];
-    res.redirect(303, onwardPath(await takeStep(req, res, { method: 'registration', user, proofs }), '/dashboard'));
+export const setup = (web: Web) => async (req: Request, res: Response) => {
+  const { ctx } = req;
+  const field = (name: string) => {
+    const value = own(req.body as Record<string, unknown>, name);
+    return typeof value === 'string' ? value : '';
   };
-}
+  const token = field('token');
+  if (!(await mayUseSetup(ctx, token))) throw invalid();
+  const values = { email: field('email').trim(), first_name: field('first_name').trim(), last_name: field('last_name').trim() };
+  const password = field('password');
+  const address = normalizeEmail(values.email);
+  const [problem] = passwordProblems(password, { ...values, min_length: ctx.environment.password_min_length });
+  const errors: Record<string, string> = named();
+  if (!address) errors['email'] = errorTexts.invalid_email;
+  for (const name of ['first_name', 'last_name'] as const) if (values[name] === '') errors[name] = errorTexts.required;
+  if (password === '') errors['password'] = errorTexts.required;
+  else if (problem) errors['password'] = errorTexts[problem];
+  if (!address || Object.keys(errors).length > 0) return render(web, req, res, token, values, errors);
+  const chosen = await hashNewPassword(ctx, password);
+  if (chosen === null) return render(web, req, res, token, values, named({ password: errorTexts.password_breached }));
+  const user = await createFirstAdministrator(ctx, { ...address, first_name: values.first_name, last_name: values.last_name, ...chosen });
+  if (!user) throw invalid();
+  const proofs = [proofNow('password', ctx.clock.now())];
+  res.redirect(303, onwardPath(await takeStep(req, res, { method: 'registration', user, proofs }), '/dashboard'));
+};

@@ -10,7 +10,6 @@ import { statementSummaryOf } from './statements/summary.js';
 /** What `pg` takes to connect, and beyond that how long a statement may take, in milliseconds, before this side gives it up. */
 export type ConnectionSettings = pg.ClientConfig & {
   readonly statementLimitMs?: number;
-  /** Of a pool's connections. */
   readonly bulkhead?: PoolBulkhead<DeadlineClient>;
   /** Of a pool's connections, and told when this one has had no answer for `statementLimitMs`. */
   readonly suspects?: SuspectConnections;

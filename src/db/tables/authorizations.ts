@@ -63,7 +63,6 @@ export async function findAuthorization(scope: Scope, { user_id, client_id }: Pa
   return (await (lock ? query.forUpdate() : query)) ?? null;
 }
 
-/** An authorization with what is shown of its client. */
 export type AuthorizationWithClient = AuthorizationRow & {
   authorization_details: readonly Detail[];
   client: Pick<ClientRow, 'name' | 'verified' | 'is_agent' | 'status' | 'logo_uri' | 'initiate_login_uri' | 'first_party'>;

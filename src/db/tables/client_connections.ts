@@ -2,7 +2,6 @@ import { linkFunctions } from '../records.js';
 import { table, type Scope } from '../scope.js';
 import type { ClientRow } from './clients.js';
 
-/** A row of `client_connections`: a connection that a client offers at sign-in. */
 export type ClientConnectionRow = { environment_id: string; client_id: string; connection_id: string };
 
 /** The connections that the client offers; none = all. */

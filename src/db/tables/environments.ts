@@ -219,7 +219,6 @@ export async function storeSigningAlgorithm(scope: Scope, algorithm: SigningAlgo
   return added > 0;
 }
 
-/** Deletes an environment with everything in it. */
 export async function deleteEnvironment(scope: Scope, id: string): Promise<void> {
   scope.touched.add('environments');
   await scope.knex('environments').where({ id }).delete();

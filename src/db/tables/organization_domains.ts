@@ -3,7 +3,6 @@ import { rowFunctions, type RecordRow } from '../records.js';
 import { table, type Scope } from '../scope.js';
 import { servedSql } from '../served.js';
 
-/** A row of `organization_domains`. */
 export type OrganizationDomainRow = RecordRow & {
   organization_id: string;
   domain: string;

@@ -5,7 +5,6 @@ import type { UserRow } from './users.js';
 export const membershipStatuses = ['active', 'suspended'] as const;
 export const membershipSources = ['manual', 'invitation', 'domain', 'connection', 'directory'] as const;
 
-/** A row of `organization_memberships`: a person in an organization. */
 export type MembershipRow = RecordRow & {
   organization_id: string;
   user_id: string;

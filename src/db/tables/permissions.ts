@@ -11,7 +11,6 @@ export type PermissionRow = RecordRow & {
   tokens_not_before: Date | null;
 };
 
-/** The permissions of a resource by name. */
 export const listPermissionsOfResource = async (scope: Scope, api_resource_id: string): Promise<PermissionRow[]> =>
   table<PermissionRow>(scope, 'permissions').where({ api_resource_id }).orderBy('name');
 

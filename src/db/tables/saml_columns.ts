@@ -1,7 +1,6 @@
 /** Who the NameID of an assertion says that somebody is: an identifier for this application alone, or the address. */
 export const samlNameIds = ['persistent', 'email'] as const;
 
-/** The columns of `clients` that a SAML service provider has. */
 export type SamlColumns = {
   /** Of a SAML service provider; null for every other client. */
   saml_entity_id: string | null;

@@ -18,7 +18,7 @@ import { canonicalResource } from '../../lib/resource-identifier.js';
 import { namesakeProblems } from '../clients/names.js';
 import type { Context } from '../context.js';
 import { isOwnAddress } from '../environment.js';
-import { Refusal, refuseDuplicates, refuseIfAny, systemRecord, type Problem } from '../refusal.js';
+import { invalidValue, type Problem, Refusal, refuseDuplicates, refuseIfAny, systemRecord, unfit } from '../refusal.js';
 import { signalsAudience, signalsPermissions, signalsTokenLifetime } from '../../lib/signals-api.js';
 import { requireSigningAlgorithms } from '../signing-keys/algorithms.js';
 import { claimMappingProblems } from '../claims/claim-mappings.js';
@@ -38,7 +38,7 @@ type Surroundings = Pick<Context, 'environment'>;
 function identifierProblems({ environment }: Surroundings, identifier: string): Problem[] {
   if (identifier === environment.management_audience || !isOwnAddress(environment, identifier)) return [];
   const detail = `${identifier} is an address of this service, and tokens for it are for this service: choose an identifier of the API's own.`;
-  return [{ status: 422, code: 'reserved_name', detail, attribute: 'identifier' }];
+  return [unfit('identifier', 'reserved_name', detail)];
 }
 
 /** What speaks against the attributes of an API resource: an identifier is nobody else's, and its claim mappings are of its access tokens alone. */
@@ -51,7 +51,7 @@ export const apiResourceInputProblems = (ctx: Surroundings, { identifier, claim_
 function signalsProblems(ctx: Surroundings, identifier: string, { access_token_lifetime = 0 }: ApiResourceInput): Problem[] {
   if (identifier !== signalsAudience(ctx.environment) || access_token_lifetime <= signalsTokenLifetime) return [];
   const detail = `Tokens for signals live ${signalsTokenLifetime} seconds at most.`;
-  return [{ status: 422, code: 'invalid_value', detail, attribute: 'access_token_lifetime' }];
+  return [invalidValue('access_token_lifetime', detail)];
 }
 
 const duplicates = {

@@ -10,7 +10,7 @@ import { currencies, maxTextLength, maxListLength, type DetailField } from '../.
 import { sentenceProblem } from '../../lib/detail-sentence.js';
 import type { Language } from '../../lib/languages/languages.js';
 import type { Context } from '../context.js';
-import { Refusal, refuseDuplicates, systemRecord, type Problem } from '../refusal.js';
+import { invalidValue, type Problem, Refusal, refuseDuplicates, systemRecord } from '../refusal.js';
 
 /** What can be set of a type of authorization details; its name at its creation alone. */
 export type DetailTypeInput = Partial<Pick<AuthorizationDetailTypeRow, 'name' | 'fields' | 'sentence' | 'remember' | 'status'>>;
@@ -36,18 +36,17 @@ function fieldProblem({ kind, list = false, max = null, currency, choices }: Det
 
 /** Problems of what is to be set. */
 export function detailTypeProblems({ fields, sentence }: DetailTypeInput): Problem[] {
-  const problem = (attribute: (string | number)[], detail: string): Problem => ({ status: 422, code: 'invalid_value', detail, attribute });
   const names = (fields ?? []).map(({ name }) => name);
   const ofFields = (fields ?? []).flatMap((field, index): Problem[] => {
     if (names.indexOf(field.name) !== index)
-      return [{ ...problem(['fields', index, 'name'], 'There is a field of this name already.'), code: 'duplicate_value' }];
+      return [{ ...invalidValue(['fields', index, 'name'], 'There is a field of this name already.'), code: 'duplicate_value' }];
     const found = fieldProblem(field);
-    return found === null ? [] : [problem(['fields', index], found)];
+    return found === null ? [] : [invalidValue(['fields', index], found)];
   });
   if (ofFields.length > 0 || !fields || !sentence) return ofFields;
   return Object.entries(sentence).flatMap(([language, text]) => {
     const found = sentenceProblem(language as Language, text, fields);
-    return found === null ? [] : [problem(['sentence', language], `The sentence can not be taken: ${found}.`)];
+    return found === null ? [] : [invalidValue(['sentence', language], `The sentence can not be taken: ${found}.`)];
   });
 }
 

@@ -9,7 +9,7 @@ import { deletePermission, insertPermission, updatePermission, type PermissionRo
 import { previousAttributes } from '../changes.js';
 import type { Context } from '../context.js';
 import { emit } from '../events/emit.js';
-import { Refusal, refuseDuplicates, systemRecord } from '../refusal.js';
+import { Refusal, refuseDuplicates, systemRecord, unfit } from '../refusal.js';
 import { isOpenidScope } from '../claims/scopes.js';
 
 const duplicates = {
@@ -37,7 +37,7 @@ export async function createPermission(
 ): Promise<PermissionRow> {
   refuseSystem(resource);
   if (isOpenidScope(input.name)) {
-    throw new Refusal({ status: 422, code: 'reserved_name', detail: 'OpenID Connect has a scope of this name.', attribute: 'name' });
+    throw new Refusal(unfit('name', 'reserved_name', 'OpenID Connect has a scope of this name.'));
   }
   const now = tx.clock.now();
   const named = { api_resource_id: resource.id, name: input.name };

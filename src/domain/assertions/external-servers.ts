@@ -9,7 +9,7 @@ import type { ClientRow } from '../../db/tables/clients.js';
 import { canonicalResource } from '../../lib/resource-identifier.js';
 import type { Context } from '../context.js';
 import { ownOrigins } from '../environment.js';
-import { Refusal, refuseDuplicates, type Problem } from '../refusal.js';
+import { type AtFault, type Problem, Refusal, refuseDuplicates, unfit } from '../refusal.js';
 import { requireSigningAlgorithms } from '../signing-keys/algorithms.js';
 
 /** What can be set of a server outside. */
@@ -30,20 +30,10 @@ const twice = (values: readonly string[]) => {
 /** Problems of what is to be set. */
 export function externalServerProblems({ environment }: Pick<Context, 'environment'>, input: ExternalServerInput): Problem[] {
   const { issuer, resources = [], audiences = [] } = input;
-  const wrong = (attribute: string | (string | number)[], detail: string): Problem => ({
-    status: 422,
-    code: 'duplicate_value',
-    detail,
-    attribute,
-  });
+  const wrong = (attribute: AtFault, detail: string): Problem => unfit(attribute, 'duplicate_value', detail);
   const same = twice(resources.map(({ identifier }) => identifier));
   const named = twice(audiences);
-  const own: Problem = {
-    status: 422,
-    code: 'reserved_name',
-    detail: 'This environment takes no assertions of its own.',
-    attribute: 'issuer',
-  };
+  const own: Problem = unfit('issuer', 'reserved_name', 'This environment takes no assertions of its own.');
   return [
     ...(same < 0 ? [] : [wrong(['resources', same], 'This is a resource before it, in another spelling.')]),
     ...(named < 0 ? [] : [wrong(['audiences', named], 'This is an audience before it, in another spelling.')]),

@@ -3,7 +3,7 @@ import type { ClientRow } from '../../db/tables/clients.js';
 import type { ExternalServerRow } from '../../db/tables/external_servers.js';
 import { deleteOutboundGrant, insertOutboundGrant, updateOutboundGrant, type OutboundGrantRow } from '../../db/tables/outbound_grants.js';
 import type { Context } from '../context.js';
-import { Refusal, refuseIfAny, type Problem } from '../refusal.js';
+import { type Problem, Refusal, refuseIfAny, unfit, unfitRelationship } from '../refusal.js';
 
 /** What can be set of a grant for a server outside. */
 export type OutboundGrantInput = Partial<
@@ -30,12 +30,11 @@ const nameless = (origin: ClientRow['origin'], external_client_id: string | null
   external_client_id || origin === 'metadata_document'
     ? []
     : [
-        {
-          status: 422,
-          code: 'required',
-          detail: 'Say what the external server calls the client: only clients of metadata documents have the same name everywhere.',
-          attribute: 'external_client_id',
-        },
+        unfit(
+          'external_client_id',
+          'required',
+          'Say what the external server calls the client: only clients of metadata documents have the same name everywhere.',
+        ),
       ];
 
 /** Lets a client have identity assertions of people for a server outside. @throws {Refusal} 422 */
@@ -46,12 +45,9 @@ export async function createOutboundGrant(
 ): Promise<OutboundGrantRow> {
   refuseIfAny(nameless(client.origin, input.external_client_id));
   if (client.token_endpoint_auth_method === 'none')
-    throw new Refusal({
-      status: 422,
-      code: 'public_client',
-      detail: 'A public client gets no assertions: it can not prove who it is (RFC 8693 2.1).',
-      relationship: 'client',
-    });
+    throw new Refusal(
+      unfitRelationship('client', 'public_client', 'A public client gets no assertions: it can not prove who it is (RFC 8693 2.1).'),
+    );
   return insertOutboundGrant(tx.scope, {
     ...input,
     ...columnsOf(whom),

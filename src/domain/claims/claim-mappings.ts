@@ -2,7 +2,7 @@ import type { ClaimMapping, ClaimTarget, ClientRow } from '../../db/tables/clien
 import type { UserWithRoles } from '../../db/tables/user_claims.js';
 import { jsonObject } from '../../lib/json-object.js';
 import { named, own } from '../../lib/named.js';
-import type { Problem } from '../refusal.js';
+import { type Problem, unfit } from '../refusal.js';
 import { profileColumns } from './profile.js';
 import { addressClaimOf, namesakeClaims, textClaimOf } from './claims.js';
 
@@ -71,7 +71,7 @@ export function claimMappingProblems(mappings: readonly ClaimMapping[], targets:
   const taken = new Set<string>();
   return mappings.flatMap((mapping, index): Problem[] => {
     const at = (member: string, code: Problem['code'], detail: string): Problem[] => [
-      { status: 422, code, detail, attribute: ['claim_mappings', index, member] },
+      unfit(['claim_mappings', index, member], code, detail),
     ];
     const { claim, source, value } = mapping;
     if (reservedClaims.includes(folded(claim)))

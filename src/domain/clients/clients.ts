@@ -19,7 +19,6 @@ import { takesTokensOf } from './profile.js';
 
 export type Client = ClientRow;
 
-/** An API resource with the names of its permissions, which are its scopes. */
 export type ApiResource = ApiResourceRow & {
   readonly permissions: readonly string[];
   /** Of permissions whose names others had before: scopes of what was issued before, in milliseconds, are of those. */

@@ -1,6 +1,6 @@
 import type { ClientRow } from '../../db/tables/clients.js';
 import { tokenExchangeGrantType } from '../../lib/grant-types.js';
-import type { Problem } from '../refusal.js';
+import { type Problem, unfit } from '../refusal.js';
 import { importClientKey } from './key-set.js';
 import { algorithmsOfClient } from './profile.js';
 
@@ -21,12 +21,7 @@ const grants = ['authorization_code', 'refresh_token', 'client_credentials', tok
 
 type Attribute = NonNullable<Problem['attribute']>;
 
-const unmet = (attribute: Attribute, detail: string): Problem => ({
-  status: 422,
-  code: 'profile_rule_unmet',
-  detail: `FAPI 2.0: ${detail}`,
-  attribute,
-});
+const unmet = (attribute: Attribute, detail: string): Problem => unfit(attribute, 'profile_rule_unmet', `FAPI 2.0: ${detail}`);
 
 /** What a setting has to be, and what is said of one that isn't. */
 const switches: readonly [name: keyof Fapi2Settings, fits: (settings: Fapi2Settings) => boolean, detail: string][] = [

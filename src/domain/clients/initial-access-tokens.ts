@@ -3,7 +3,7 @@ import { findInitialAccessToken, insertInitialAccessToken, type InitialAccessTok
 import { digest } from '../../lib/digest.js';
 import { randomToken } from '../../lib/random.js';
 import type { Context } from '../context.js';
-import { refuseIfAny } from '../refusal.js';
+import { invalidValue, refuseIfAny } from '../refusal.js';
 
 export type InitialAccessTokenInput = {
   name: string;
@@ -30,7 +30,7 @@ export async function createInitialAccessToken(
   const expires_at = input.expires_at === undefined ? new Date(now.getTime() + defaultLifetimeMs) : new Date(input.expires_at);
   const life = expires_at.getTime() - now.getTime();
   const detail = 'must be in the future, and at most a year from now.';
-  refuseIfAny(life > 0 && life <= longestLifetimeMs ? [] : [{ status: 422, code: 'invalid_value', detail, attribute: 'expires_at' }]);
+  refuseIfAny(life > 0 && life <= longestLifetimeMs ? [] : [invalidValue('expires_at', detail)]);
   const token = randomToken('it_');
   const row = await insertInitialAccessToken(tx.scope, {
     name: input.name,

@@ -6,7 +6,7 @@ import { isUuid } from '../../lib/random.js';
 import { canonicalResource, isResourceIdentifier } from '../../lib/resource-identifier.js';
 import type { Context } from '../context.js';
 import { isOwnAddress } from '../environment.js';
-import { Refusal, type Problem } from '../refusal.js';
+import { invalidValue, type Problem, Refusal, unfit } from '../refusal.js';
 
 /** Who gives a name that can be of a client and of an API resource waits for the others: neither sees what the other is about to store. */
 const holdNames = (tx: Context) => holdLock(tx.scope, 'client ids and identifiers');
@@ -25,7 +25,7 @@ export async function chosenIdProblems(tx: Context, client_id: string): Promise<
   if (isResourceIdentifier(client_id)) await holdNames(tx);
   const problem = await clientIdProblem(tx, client_id);
   if (problem === null) return [];
-  return [{ status: 422, code: 'reserved_name', detail: `${client_id} ${problem}: choose another client_id.`, attribute: 'client_id' }];
+  return [unfit('client_id', 'reserved_name', `${client_id} ${problem}: choose another client_id.`)];
 }
 
 /**
@@ -37,7 +37,7 @@ export async function namesakeProblems(tx: Context, identifier: string): Promise
   const client = (await findClient(tx.scope, identifier)) ?? (await findClient(tx.scope, canonicalResource(identifier)));
   if (client === null) return [];
   const detail = `${identifier} is the client_id of a client, and its ID tokens would have the same aud: choose an identifier of the API's own.`;
-  return [{ status: 422, code: 'reserved_name', detail, attribute: 'identifier' }];
+  return [unfit('identifier', 'reserved_name', detail)];
 }
 
 /** The UUID that PostgreSQL, Python or .NET read in a text: in any case, in braces, as a URN (RFC 9562 4), with other hyphens or none. */
@@ -55,10 +55,5 @@ const uuidIn = (text: string): string =>
 export async function refusePersonsId(tx: Context, client_id: string | undefined): Promise<void> {
   const id = uuidIn(client_id ?? '');
   if (!isUuid(id) || !(await findUser(tx.scope, id))) return;
-  throw new Refusal({
-    status: 422,
-    code: 'invalid_value',
-    detail: 'This is the id of a user; a client has one of its own.',
-    attribute: 'client_id',
-  });
+  throw new Refusal(invalidValue('client_id', 'This is the id of a user; a client has one of its own.'));
 }

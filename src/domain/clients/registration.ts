@@ -18,7 +18,7 @@ import { emitClientRegistered, emitClientUpdated } from '../events/clients.js';
 import { addSigningAlgorithm, requireSigningAlgorithms } from '../signing-keys/algorithms.js';
 import { generateSigningKey, type NewSigningKey } from '../signing-keys/signing-keys.js';
 import { holdsEverything } from '../reach/reach.js';
-import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
+import { invalidValue, type Problem, Refusal, refuseDuplicates, refuseIfAny, unfit } from '../refusal.js';
 
 const previousSecretLifetimeMs = 86_400_000;
 
@@ -51,12 +51,7 @@ export const noSecret = {
 const completed = (input: ClientInput, client: ClientRow | null): ClientInput =>
   client ? withFapi2(input, client) : withDefaults(withFapi2(input, null));
 
-const selfRegistered: Problem = {
-  status: 422,
-  code: 'invalid_value',
-  detail: 'A client that registered itself asks about its own tokens only.',
-  attribute: 'introspection_allowed',
-};
+const selfRegistered: Problem = invalidValue('introspection_allowed', 'A client that registered itself asks about its own tokens only.');
 
 /** Problems of a new client, or of a change of `client`, as far as the given input tells. */
 export function clientInputProblems(ctx: Pick<Context, 'config'>, input: ClientInput, client: ClientRow | null): Problem[] {
@@ -160,7 +155,7 @@ export async function emitUpdated(tx: Context, before: ClientRow, after: ClientR
 async function refuseWorkloads(tx: Context, before: ClientRow, next: Pick<ClientRow, 'profile'>): Promise<void> {
   if (isFapi2(before) || !isFapi2(next) || !(await hasFederatedCredential(tx.scope, before.id))) return;
   const detail = 'FAPI 2.0: a client proves itself with keys of its own: delete its federated credentials.';
-  throw new Refusal({ status: 422, code: 'profile_rule_unmet', detail, attribute: 'profile' });
+  throw new Refusal(unfit('profile', 'profile_rule_unmet', detail));
 }
 
 /**

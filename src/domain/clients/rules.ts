@@ -1,9 +1,8 @@
 import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import type { ClientRow } from '../../db/tables/clients.js';
 import { cibaGrantType, deviceCodeGrantType, jwtBearerGrantType, tokenExchangeGrantType } from '../../lib/grant-types.js';
-import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { redirectUriProblem } from '../../lib/redirect-uri.js';
-import type { Problem } from '../refusal.js';
+import { type Problem, unfit } from '../refusal.js';
 import { fapi2Problems, type Fapi2Settings } from './fapi2.js';
 import { isFapi2 } from './profile.js';
 import { samlClientProblems, withoutOAuth, type SamlSettings } from './saml.js';
@@ -53,19 +52,12 @@ export function withDefaults(input: ClientInput): ClientInput {
   return { ...client, ...(isPublic && { require_pkce: true }), introspection_allowed: input.introspection_allowed ?? !isPublic };
 }
 
-const refused = (attribute: string | (string | number)[], code: ApiErrorCode, detail: string): Problem => ({
-  status: 422,
-  code,
-  detail,
-  attribute,
-});
-
 const redirectProblems = (attribute: 'redirect_uris' | 'post_logout_redirect_uris', uris: readonly string[], native: boolean): Problem[] =>
   uris.flatMap((uri, index) => {
     const problem =
       redirectUriProblem(uri) ??
       (!native && !/^https?:/i.test(uri) ? 'must use https (private-use schemes are for native applications)' : null);
-    return problem === null ? [] : [refused([attribute, index], 'invalid_redirect_uri', `The URI ${problem}.`)];
+    return problem === null ? [] : [unfit([attribute, index], 'invalid_redirect_uri', `The URI ${problem}.`)];
   });
 
 const originProblems = (origins: readonly string[]): Problem[] =>
@@ -73,67 +65,39 @@ const originProblems = (origins: readonly string[]): Problem[] =>
     const fits = URL.canParse(origin) && /^https?:$/.test(new URL(origin).protocol) && new URL(origin).origin === origin;
     return fits
       ? []
-      : [refused(['allowed_origins', index], 'invalid_origin', 'An origin is scheme, host and port, such as https://app.example.com.')];
+      : [unfit(['allowed_origins', index], 'invalid_origin', 'An origin is scheme, host and port, such as https://app.example.com.')];
   });
+
+const broken = (rules: readonly (readonly [isBroken: boolean, problem: Problem])[]): Problem[] =>
+  rules.filter(([isBroken]) => isBroken).map(([, problem]) => problem);
 
 function grantProblems(client: RuledClient): Problem[] {
   const { application_type, grant_types, token_endpoint_auth_method } = client;
   const isPublic = token_endpoint_auth_method === 'none';
   const has = (grant: string) => grant_types.includes(grant);
-  const rules: [boolean, string | string[], ApiErrorCode, string][] = [
-    [grant_types.length === 0, 'grant_types', 'too_short', 'It needs at least one.'],
+  const noGrant = (detail: string) => unfit('grant_types', 'grant_not_allowed', detail);
+  const noMethod = (detail: string) => unfit('token_endpoint_auth_method', 'auth_method_not_allowed', detail);
+  const isMachine = application_type === 'machine';
+  const refreshes = has('authorization_code') || has(deviceCodeGrantType) || has(cibaGrantType);
+  return broken([
+    [grant_types.length === 0, unfit('grant_types', 'too_short', 'It needs at least one.')],
+    [isPublic && has('client_credentials'), noGrant('client_credentials needs a client that can keep a secret (RFC 6749 4.4).')],
+    [isPublic && has(cibaGrantType), noGrant('Asking people elsewhere needs a client that can keep a secret.')],
+    [isPublic && has(tokenExchangeGrantType), noGrant('Token exchange needs a client that can keep a secret.')],
+    [isPublic && has(jwtBearerGrantType), noGrant('What a workload proves is a client that authenticates, by private_key_jwt.')],
+    [has('refresh_token') && !refreshes, noGrant('refresh_token goes with authorization_code, the device flow or CIBA only.')],
+    [isMachine && has('authorization_code'), noGrant('A machine has no browser for authorization_code.')],
     [
-      isPublic && has('client_credentials'),
-      'grant_types',
-      'grant_not_allowed',
-      'client_credentials needs a client that can keep a secret (RFC 6749 4.4).',
+      isMachine && has(deviceCodeGrantType),
+      noGrant('A machine acts for itself; a device, which acts for a person, is a native application.'),
     ],
-    [isPublic && has(cibaGrantType), 'grant_types', 'grant_not_allowed', 'Asking people elsewhere needs a client that can keep a secret.'],
-    [isPublic && has(tokenExchangeGrantType), 'grant_types', 'grant_not_allowed', 'Token exchange needs a client that can keep a secret.'],
-    [
-      isPublic && has(jwtBearerGrantType),
-      'grant_types',
-      'grant_not_allowed',
-      'What a workload proves is a client that authenticates, by private_key_jwt.',
-    ],
-    [
-      has('refresh_token') && !has('authorization_code') && !has(deviceCodeGrantType) && !has(cibaGrantType),
-      'grant_types',
-      'grant_not_allowed',
-      'refresh_token goes with authorization_code, the device flow or CIBA only.',
-    ],
-    [
-      application_type === 'machine' && has('authorization_code'),
-      'grant_types',
-      'grant_not_allowed',
-      'A machine has no browser for authorization_code.',
-    ],
-    [
-      application_type === 'machine' && has(deviceCodeGrantType),
-      'grant_types',
-      'grant_not_allowed',
-      'A machine acts for itself; a device, which acts for a person, is a native application.',
-    ],
-    [
-      application_type === 'machine' && isPublic,
-      'token_endpoint_auth_method',
-      'auth_method_not_allowed',
-      'A machine client needs a secret.',
-    ],
-    [
-      application_type === 'spa' && !isPublic,
-      'token_endpoint_auth_method',
-      'auth_method_not_allowed',
-      'What runs in a browser can not keep a secret: use none.',
-    ],
+    [isMachine && isPublic, noMethod('A machine client needs a secret.')],
+    [application_type === 'spa' && !isPublic, noMethod('What runs in a browser can not keep a secret: use none.')],
     [
       has('authorization_code') && client.redirect_uris.length === 0,
-      'redirect_uris',
-      'required',
-      'authorization_code needs a redirect URI.',
+      unfit('redirect_uris', 'required', 'authorization_code needs a redirect URI.'),
     ],
-  ];
-  return rules.filter(([broken]) => broken).map(([, attribute, code, detail]) => refused(attribute, code, detail));
+  ]);
 }
 
 /**
@@ -145,39 +109,33 @@ export type ClientPolicy = { readonly allowPrivateNetwork: boolean; readonly key
 function keyProblems(client: RuledClient, policy: ClientPolicy): Problem[] {
   const { jwks, jwks_uri, token_endpoint_auth_method } = client;
   const address = jwks_uri === null ? null : checkUrl(jwks_uri, policy);
-  const rules: [boolean, string, ApiErrorCode, string][] = [
-    [jwks !== null && jwks_uri !== null, 'jwks_uri', 'jwks_twice', 'Keys are given by value or by address, not both (RFC 7591 2).'],
+  const keyless = jwks === null && jwks_uri === null;
+  const unprovable = policy.keysRequired === true && token_endpoint_auth_method === 'private_key_jwt' && keyless;
+  return broken([
+    [jwks !== null && jwks_uri !== null, unfit('jwks_uri', 'jwks_twice', 'Keys are given by value or by address, not both (RFC 7591 2).')],
+    [unprovable, unfit('token_endpoint_auth_method', 'jwks_required', 'private_key_jwt needs jwks or jwks_uri.')],
     [
-      policy.keysRequired === true && token_endpoint_auth_method === 'private_key_jwt' && jwks === null && jwks_uri === null,
-      'token_endpoint_auth_method',
-      'jwks_required',
-      'private_key_jwt needs jwks or jwks_uri.',
+      client.require_signed_request_object && keyless,
+      unfit('require_signed_request_object', 'jwks_required', 'Signed requests need jwks or jwks_uri.'),
     ],
-    [
-      client.require_signed_request_object && jwks === null && jwks_uri === null,
-      'require_signed_request_object',
-      'jwks_required',
-      'Signed requests need jwks or jwks_uri.',
-    ],
-    [address !== null, 'jwks_uri', 'invalid_url', `The URL ${(address && urlTexts[address]) ?? 'can not be used'}.`],
-  ];
-  return rules.filter(([broken]) => broken).map(([, attribute, code, detail]) => refused(attribute, code, detail));
+    [address !== null, unfit('jwks_uri', 'invalid_url', `The URL ${(address && urlTexts[address]) ?? 'can not be used'}.`)],
+  ]);
 }
 
 /** CIBA Core 1.0 4: who is pinged says where, and is so by our servers alone: not inside the network. */
 function pingProblems(client: RuledClient, policy: ClientPolicy): Problem[] {
   const { backchannel_token_delivery_mode: mode, backchannel_client_notification_endpoint: endpoint } = client;
   const attribute = 'backchannel_client_notification_endpoint';
-  if (mode === 'ping' && endpoint === null) return [refused(attribute, 'required', 'Who is pinged says where (CIBA Core 1.0 4).')];
+  if (mode === 'ping' && endpoint === null) return [unfit(attribute, 'required', 'Who is pinged says where (CIBA Core 1.0 4).')];
   const problem = endpoint === null ? null : checkUrl(endpoint, policy);
-  return problem === null ? [] : [refused(attribute, 'invalid_url', `The URL ${urlTexts[problem] ?? 'can not be used'}.`)];
+  return problem === null ? [] : [unfit(attribute, 'invalid_url', `The URL ${urlTexts[problem] ?? 'can not be used'}.`)];
 }
 
 /** Signed requests are pushed: nothing of them goes through the browser, and they are judged before anybody signs in. */
 const signedRequestProblems = (client: RuledClient): Problem[] =>
   client.require_signed_request_object && !client.require_pushed_authorization_requests
     ? [
-        refused(
+        unfit(
           'require_signed_request_object',
           'pushed_requests_required',
           'Signed requests are pushed: require_pushed_authorization_requests goes with them.',
@@ -189,7 +147,7 @@ const signedRequestProblems = (client: RuledClient): Problem[] =>
 function initiationProblems({ initiate_login_uri: uri }: RuledClient): Problem[] {
   if (uri === null) return [];
   const problem = redirectUriProblem(uri) ?? (/^https?:/i.test(uri) ? null : 'must use https');
-  return problem === null ? [] : [refused('initiate_login_uri', 'invalid_url', `The URI ${problem}.`)];
+  return problem === null ? [] : [unfit('initiate_login_uri', 'invalid_url', `The URI ${problem}.`)];
 }
 
 const urlTexts: Partial<Record<UrlProblem, string>> = {
@@ -217,6 +175,6 @@ export function clientProblems(client: RuledClient, policy: ClientPolicy): Probl
     ...initiationProblems(client),
     ...pingProblems(client, policy),
     ...(isFapi2(client) ? fapi2Problems(client, policy) : []),
-    ...(logout === null ? [] : [refused('backchannel_logout_uri', 'invalid_url', `The URL ${urlTexts[logout] ?? 'can not be used'}.`)]),
+    ...(logout === null ? [] : [unfit('backchannel_logout_uri', 'invalid_url', `The URL ${urlTexts[logout] ?? 'can not be used'}.`)]),
   ];
 }

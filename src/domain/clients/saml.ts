@@ -3,7 +3,7 @@ import type { ClientRow } from '../../db/tables/clients.js';
 import { redirectUriProblem } from '../../lib/redirect-uri.js';
 import { own } from '../../lib/named.js';
 import { claimNames } from '../claims/claims.js';
-import type { Problem } from '../refusal.js';
+import { type Problem, unfit } from '../refusal.js';
 import { certificateOf, countingKeys } from '../saml/metadata.js';
 
 /** What an attribute can tell: claims that are a text or several, and those of the organization. */
@@ -58,13 +58,6 @@ export const withoutSaml = {
 
 export type SamlSettings = Pick<ClientRow, 'application_type' | keyof typeof withoutSaml>;
 
-const problem = (attribute: string | (string | number)[], code: Problem['code'], detail: string): Problem => ({
-  status: 422,
-  code,
-  detail,
-  attribute,
-});
-
 /** Those of the attributes that the client can't have. */
 const foreign = (client: SamlSettings, without: Readonly<Record<string, unknown>>, detail: string): Problem[] =>
   Object.entries(without)
@@ -72,7 +65,7 @@ const foreign = (client: SamlSettings, without: Readonly<Record<string, unknown>
       const given = own(client as Readonly<Record<string, unknown>>, name);
       return given !== undefined && !isDeepStrictEqual(given, value);
     })
-    .map(([name]) => problem(name, 'application_type_mismatch', detail));
+    .map(([name]) => unfit(name, 'application_type_mismatch', detail));
 
 /** What is wrong with a client as a SAML service provider, or with what another one has of that. */
 export function samlClientProblems(client: SamlSettings): Problem[] {
@@ -80,16 +73,16 @@ export function samlClientProblems(client: SamlSettings): Problem[] {
   const { saml_entity_id, saml_acs_urls, saml_request_certificates: certificates } = client;
   return [
     ...foreign(client, withoutOAuth, 'A SAML application gets assertions, and no tokens: it has nothing of OAuth.'),
-    ...(saml_entity_id === null ? [problem('saml_entity_id', 'required', 'A SAML application has an entity ID.')] : []),
-    ...(saml_acs_urls.length === 0 ? [problem('saml_acs_urls', 'required', 'Assertions are posted to an address.')] : []),
+    ...(saml_entity_id === null ? [unfit('saml_entity_id', 'required', 'A SAML application has an entity ID.')] : []),
+    ...(saml_acs_urls.length === 0 ? [unfit('saml_acs_urls', 'required', 'Assertions are posted to an address.')] : []),
     ...saml_acs_urls.flatMap((url, index) => {
       const found = redirectUriProblem(url) ?? (/^https?:/i.test(url) ? null : 'must use https');
-      return found === null ? [] : [problem(['saml_acs_urls', index], 'invalid_redirect_uri', `The URL ${found}.`)];
+      return found === null ? [] : [unfit(['saml_acs_urls', index], 'invalid_redirect_uri', `The URL ${found}.`)];
     }),
     ...certificates.flatMap((text, index) =>
       certificateOf(text)
         ? []
-        : [problem(['saml_request_certificates', index], 'invalid_value', `It is no X.509 certificate (PEM) with ${countingKeys}.`)],
+        : [unfit(['saml_request_certificates', index], 'invalid_value', `It is no X.509 certificate (PEM) with ${countingKeys}.`)],
     ),
   ];
 }

@@ -19,7 +19,7 @@ import { queueMail } from '../mail/mail.js';
 import { findDomainRecord, isMissingFor, verificationRecords, type RecordCheck } from '../environments/domain-record.js';
 import { managementPermissions } from '../reach/management-permissions.js';
 import { requireRecentSignIn } from '../sessions/recent-sign-in.js';
-import { invalidTransition, Refusal, refuseDuplicates } from '../refusal.js';
+import { invalidTransition, Refusal, refuseDuplicates, unfit } from '../refusal.js';
 
 const duplicates = {
   custom_domains_environment_domain: { attribute: 'domain', detail: 'This environment has the domain already.' },
@@ -38,7 +38,7 @@ export const missingDays = 7;
 export async function createCustomDomain(tx: Context, input: { domain: string }): Promise<CustomDomainRow> {
   const own = new URL(tx.config.baseUrl).hostname;
   if (input.domain === own || input.domain.endsWith(`.${own}`)) {
-    throw new Refusal({ status: 422, code: 'own_domain', detail: 'This is an address of the service itself.', attribute: 'domain' });
+    throw new Refusal(unfit('domain', 'own_domain', 'This is an address of the service itself.'));
   }
   const now = tx.clock.now();
   const columns = { ...input, verification_token: randomToken(''), ...newStamps(now) };

@@ -1,6 +1,6 @@
 import { listTakersOfTenant } from '../../db/tables/connections.js';
 import type { Context } from '../context.js';
-import { Refusal, type Problem } from '../refusal.js';
+import { type Problem, Refusal, unfit } from '../refusal.js';
 import { assertionIssuerOf, type Connection } from './connections.js';
 
 /** Whose assertions they are has to be known; a provider of OpenID Connect signs them as its ID tokens. */
@@ -9,12 +9,7 @@ export function assertionProblems(row: Connection): Problem[] {
   const isSaml = row.strategy === 'saml';
   const missing = isSaml && row.assertion_issuer === null ? ['assertion_issuer'] : [];
   const unknown = !isSaml && assertionIssuerOf(row) === null ? ['issuer'] : [];
-  return [...missing, ...unknown].map((name) => ({
-    status: 422,
-    code: 'required',
-    detail: 'Assertions are taken of a known issuer alone.',
-    attribute: name,
-  }));
+  return [...missing, ...unknown].map((name) => unfit(name, 'required', 'Assertions are taken of a known issuer alone.'));
 }
 
 type Taker = Pick<Connection, 'id' | 'status' | 'strategy' | 'issuer' | 'assertions' | 'assertion_issuer' | 'assertion_tenant'>;

@@ -1,12 +1,7 @@
-import type { Problem } from '../refusal.js';
+import { type Problem, unfit } from '../refusal.js';
 import type { Connection } from './connections.js';
 
-const refused = (code: 'invalid_value' | 'required', detail: string): Problem => ({
-  status: 422,
-  code,
-  detail,
-  attribute: 'provider_client_id',
-});
+const refused = (code: 'invalid_value' | 'required', detail: string): Problem => unfit('provider_client_id', code, detail);
 
 /** What the provider calls us; SAML has an entity ID instead. */
 export const clientIdProblems = ({ strategy, provider_client_id }: Connection): Problem[] => {

@@ -2,19 +2,14 @@ import type { ConnectionRow } from '../../db/tables/connections.js';
 import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { own } from '../../lib/named.js';
 import { checkUrl, type NetworkPolicy } from '../../platform/fetch/guard.js';
-import type { Problem } from '../refusal.js';
+import { type Problem, unfit } from '../refusal.js';
 import { browserUrlProblem, certificateOf, countingKeys, maxCertificates, maxMetadataLength, readMetadata } from '../saml/metadata.js';
 import { SamlRefusal } from '../saml/saml-refusal.js';
 import { strategyOf, type StrategyName, type StrategyOption } from './strategies.js';
 
 type Judgement = { readonly code: ApiErrorCode; readonly detail: string } | null;
 
-const refused = (name: string, code: ApiErrorCode, detail: string): Problem => ({
-  status: 422,
-  code,
-  detail,
-  attribute: ['options', name],
-});
+const refused = (name: string, code: ApiErrorCode, detail: string): Problem => unfit(['options', name], code, detail);
 const invalid = (is: boolean, detail: string): Judgement => (is ? null : { code: 'invalid_type', detail });
 const isText = (value: unknown, most: number): value is string => typeof value === 'string' && value !== '' && value.length <= most;
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { listDomainsOfConnections, type ConnectionRow } from '../../db/tables/connections.js';
 import type { Context } from '../context.js';
-import type { Problem } from '../refusal.js';
+import { invalidValue, type Problem } from '../refusal.js';
 
-const refused = (attribute: string, detail: string): Problem => ({ status: 422, code: 'invalid_value', detail, attribute: [attribute] });
+const refused = (attribute: string, detail: string): Problem => invalidValue([attribute], detail);
 
 /** What an organization decides for its connections (specification 16.4.2); the domains of one that is there may be sent back as they are shown. */
 export async function organizationProblems(

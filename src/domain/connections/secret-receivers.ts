@@ -1,5 +1,5 @@
 import type { ConnectionRow } from '../../db/tables/connections.js';
-import type { Problem } from '../refusal.js';
+import { type Problem, unfit } from '../refusal.js';
 import { keepsStream, signalsIssuerOf } from './connections.js';
 import { strategyOf, type StrategyName } from './strategies.js';
 
@@ -33,12 +33,8 @@ export function leadsSignalsTokenElsewhere(before: ConnectionRow, after: Connect
   return next !== null && next !== originOf(before);
 }
 
-const secretRequired = (attribute: string, what: string): Problem => ({
-  status: 422,
-  code: 'secret_required',
-  detail: `The ${what} would be sent to another server: say it once more, or null for none.`,
-  attribute,
-});
+const secretRequired = (attribute: string, what: string): Problem =>
+  unfit(attribute, 'secret_required', `The ${what} would be sent to another server: say it once more, or null for none.`);
 
 /** Nobody reads a stored secret again: sending it to a server of one's own would be just that. */
 export const secretProblems = (

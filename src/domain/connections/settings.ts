@@ -3,7 +3,6 @@ import type { OrganizationRow } from '../../db/tables/organizations.js';
 import { findSamlMetadata } from '../../db/tables/saml_metadata.js';
 import { uuidv7 } from '../../lib/random.js';
 import { parseScope } from '../../lib/scope-set.js';
-import type { ApiErrorCode } from '../../lib/error-codes.js';
 import { attributeAliases, mappableAttributes, missingFields, type StrategyName } from './strategies.js';
 import type { Actor } from '../actor.js';
 import { assertionProblems, refuseTakenAssertions } from './assertion-problems.js';
@@ -27,7 +26,7 @@ import type { Context } from '../context.js';
 import { emitConnectionUpdated } from '../events/connections.js';
 import { actorData, connectionData } from '../events/data.js';
 import { emit } from '../events/emit.js';
-import { invalidTransition, Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
+import { invalidTransition, type Problem, Refusal, refuseDuplicates, refuseIfAny, unfit } from '../refusal.js';
 
 /** What can be set on a connection. The secret is plain here, sealed in the row and shown nowhere; null takes it away. */
 export type ConnectionInput = Partial<
@@ -44,41 +43,34 @@ const duplicates = {
   connections_pkey: { attribute: 'name', detail: 'The set-up link has made its connection.' },
 };
 
-const refused = (attribute: string | (string | number)[], code: ApiErrorCode, detail: string): Problem => ({
-  status: 422,
-  code,
-  detail,
-  attribute,
-});
-
 const mappable: ReadonlySet<string> = new Set([...mappableAttributes, ...Object.keys(attributeAliases)]);
 
 const mappingProblems = (row: ConnectionRow): Problem[] =>
   Object.keys(row.claim_mapping)
     .filter((name) => !mappable.has(name))
     .map((name) =>
-      refused(['claim_mapping', name], 'unknown_attribute', `"${name.slice(0, 100)}" is not an attribute that claims can fill.`),
+      unfit(['claim_mapping', name], 'unknown_attribute', `"${name.slice(0, 100)}" is not an attribute that claims can fill.`),
     );
 
 function listProblems(row: ConnectionRow): Problem[] {
   const scopes = row.scopes.flatMap((scope, index) =>
-    parseScope(scope)?.length === 1 ? [] : [refused(['scopes', index], 'invalid_scope', 'This is not one scope (RFC 6749 3.3).')],
+    parseScope(scope)?.length === 1 ? [] : [unfit(['scopes', index], 'invalid_scope', 'This is not one scope (RFC 6749 3.3).')],
   );
   const domains = row.domains.flatMap((domain, index) =>
-    domainOfEmail(`x@${domain}`) === null ? [refused(['domains', index], 'invalid_domain', 'This is not a domain name.')] : [],
+    domainOfEmail(`x@${domain}`) === null ? [unfit(['domains', index], 'invalid_domain', 'This is not a domain name.')] : [],
   );
   return [...scopes, ...domains];
 }
 
 const requiredProblems = (row: ConnectionRow): Problem[] =>
   row.required && row.domains.length === 0
-    ? [refused('domains', 'required', 'A connection that is required names the domains whose addresses sign in through it alone.')]
+    ? [unfit('domains', 'required', 'A connection that is required names the domains whose addresses sign in through it alone.')]
     : [];
 
 /** SAML has no tokens, and Apple no API that takes them. */
 const storageProblems = ({ token_storage, strategy }: ConnectionRow): Problem[] =>
   token_storage && (strategy === 'saml' || strategy === 'apple')
-    ? [refused('token_storage', 'invalid_value', `The strategy ${strategy} gives no tokens that a client could use.`)]
+    ? [unfit('token_storage', 'invalid_value', `The strategy ${strategy} gives no tokens that a client could use.`)]
     : [];
 
 /** Everything that is invalid or contradictory about a connection. The provider isn't contacted (specification 8.1.2). */
@@ -88,7 +80,7 @@ function connectionProblems(row: ConnectionRow, policy: { allowPrivateNetwork: b
       ? row.provider_client_secret_sealed !== null
       : row[field as 'issuer'] !== null && row[field as 'issuer'] !== '';
   const missing = missingFields(row.strategy as StrategyName, present).map((field) =>
-    refused(field, 'required', `The strategy ${row.strategy} needs ${field}.`),
+    unfit(field, 'required', `The strategy ${row.strategy} needs ${field}.`),
   );
   return [
     ...urlProblems(row, policy),

@@ -1,4 +1,4 @@
-import type { Problem } from '../refusal.js';
+import { type Problem, unfit } from '../refusal.js';
 import { ownClientKeepsStream, signalsIssuerOf, type Connection } from './connections.js';
 
 /** Whose signals they are has to be known, and with what they are fetched. */
@@ -9,10 +9,5 @@ export function signalProblems(row: Connection): Problem[] {
     ...(signalsIssuerOf(row) === null ? [isSaml ? 'signals_issuer' : 'issuer'] : []),
     ...(row.signals === 'poll' && row.signals_token_sealed === null && !ownClientKeepsStream(row) ? ['signals_token'] : []),
   ];
-  return missing.map((attribute) => ({
-    status: 422,
-    code: 'required',
-    detail: `With signals ${row.signals} the connection needs ${attribute}.`,
-    attribute,
-  }));
+  return missing.map((attribute) => unfit(attribute, 'required', `With signals ${row.signals} the connection needs ${attribute}.`));
 }

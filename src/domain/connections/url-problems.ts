@@ -1,6 +1,6 @@
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
-import type { Problem } from '../refusal.js';
+import { type Problem, unfit } from '../refusal.js';
 import { endpointFields } from './strategies.js';
 
 const urlTexts: Record<UrlProblem, string> = {
@@ -18,6 +18,6 @@ export const urlProblems = (row: ConnectionRow, policy: { allowPrivateNetwork: b
     (field) => {
       const url = row[field];
       const problem = url === null ? null : checkUrl(url, policy);
-      return problem === null ? [] : [{ status: 422, code: problem, detail: `The URL ${urlTexts[problem]}.`, attribute: field }];
+      return problem === null ? [] : [unfit(field, problem, `The URL ${urlTexts[problem]}.`)];
     },
   );

@@ -9,7 +9,7 @@ import { recordSecurityEvent } from '../audit/security-trail.js';
 import type { Context } from '../context.js';
 import { emitAuthenticatorCreated } from '../events/authenticators.js';
 import { noOrigin, type Origin } from '../origin.js';
-import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
+import { invalidValue, type Problem, Refusal, refuseDuplicates, refuseIfAny } from '../refusal.js';
 import { authenticatorLimits } from '../authenticators/enrolment.js';
 import { tellOwner } from '../authenticators/notices.js';
 import { passkeyAlgorithms } from '../authenticators/passkey-registration.js';
@@ -43,8 +43,6 @@ const onDemand = createRequire(import.meta.url);
 const minSecretBytes = 16;
 const maxSecretBytes = 128;
 
-const refused = (attribute: string, detail: string): Problem => ({ status: 422, code: 'invalid_value', attribute, detail });
-
 const base32Of = (secret: string) => secret.replaceAll(/[\s=]/g, '').toUpperCase();
 
 function secretProblems(secret: string): Problem[] {
@@ -52,7 +50,7 @@ function secretProblems(secret: string): Problem[] {
   const text = base32Of(secret);
   const bytes = /^[A-Z2-7]+$/.test(text) ? Secret.fromBase32(text).bytes.length : 0;
   if (bytes >= minSecretBytes && bytes <= maxSecretBytes) return [];
-  return [refused('secret', `Must be base32 (RFC 4648 6) of ${minSecretBytes} to ${maxSecretBytes} bytes.`)];
+  return [invalidValue('secret', `Must be base32 (RFC 4648 6) of ${minSecretBytes} to ${maxSecretBytes} bytes.`)];
 }
 
 function keyProblems(public_key: string): Problem[] {
@@ -63,7 +61,7 @@ function keyProblems(public_key: string): Problem[] {
   } catch {
     // Told like a key of another algorithm.
   }
-  return [refused('public_key', 'Must be a COSE key of algorithm -8, -7 or -257 in base64url (RFC 9053).')];
+  return [invalidValue('public_key', 'Must be a COSE key of algorithm -8, -7 or -257 in base64url (RFC 9053).')];
 }
 
 /** What is wrong with an import, as far as the input tells. */
@@ -71,7 +69,7 @@ export function importProblems(ctx: { environment: Parameters<typeof rpIdOf>[0] 
   if (input.kind === 'totp') return secretProblems(input.secret);
   const rp_id = rpIdOf(ctx.environment);
   // A passkey of another domain could never be used here.
-  const foreign = input.rp_id === rp_id ? [] : [refused('rp_id', `Passkeys of this environment belong to ${rp_id}.`)];
+  const foreign = input.rp_id === rp_id ? [] : [invalidValue('rp_id', `Passkeys of this environment belong to ${rp_id}.`)];
   return [...foreign, ...keyProblems(input.public_key)];
 }
 
@@ -119,7 +117,7 @@ async function columnsOf(tx: Context, id: string, input: ImportedAuthenticator):
     return { algorithm, digits, period, secret_sealed: tx.crypto.sealer.seal(base32Of(input.secret), totpAad(id)) };
   }
   const { credential_id, public_key, rp_id, transports, backup_eligible } = input;
-  if (!(await holdRpId(tx, rp_id))) throw new Refusal(refused('rp_id', 'The passkeys of this environment belong to another domain.'));
+  if (!(await holdRpId(tx, rp_id))) throw new Refusal(invalidValue('rp_id', 'The passkeys of this environment belong to another domain.'));
   // The handle that the other system gave isn't known; the first step asks for some handle, and the credential tells whose it is.
   const unknown = { user_handle: null, backed_up: backup_eligible, discoverable: true };
   return { credential_id, public_key, rp_id, transports, backup_eligible, sign_count: input.sign_count, ...unknown };

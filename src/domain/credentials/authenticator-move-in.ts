@@ -1,5 +1,5 @@
 import type { totpAlgorithms } from '../../db/tables/authenticators.js';
-import type { Problem } from '../refusal.js';
+import { type Problem, unfit } from '../refusal.js';
 import { defaultName } from '../authenticators/enrolment.js';
 import { importProblems, type ImportedAuthenticator } from './authenticator-import.js';
 import { totpDefaults } from '../authenticators/totp.js';
@@ -52,12 +52,12 @@ export function moveInProblems(ctx: Parameters<typeof importProblems>[0], input:
   const missing = needed.filter((name) => input[name] === undefined);
   return [
     ...missing.map((name): Problem => {
-      return { status: 422, code: 'required', attribute: name, detail: `The kind ${kind} needs ${name}.` };
+      return unfit(name, 'required', `The kind ${kind} needs ${name}.`);
     }),
     ...Object.keys(input)
       .filter((name) => !own.includes(name))
       .map((name): Problem => {
-        return { status: 422, code: 'unknown_attribute', attribute: name, detail: `The kind ${kind} has no ${name}.` };
+        return unfit(name, 'unknown_attribute', `The kind ${kind} has no ${name}.`);
       }),
     ...importProblems(ctx, completeMoveIn({ ...input, kind })).filter(({ attribute }) => !missing.includes(attribute as Attribute)),
   ];

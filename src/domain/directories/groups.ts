@@ -8,7 +8,7 @@ import { recordSecurityEvent } from '../audit/security-trail.js';
 import { linkDifferences, type LinkChange } from '../changes.js';
 import type { Context } from '../context.js';
 import { noOrigin } from '../origin.js';
-import { Refusal, refuseDuplicates } from '../refusal.js';
+import { Refusal, refuseDuplicates, unfit } from '../refusal.js';
 import { requireOrganizationRoles } from '../roles/role-kinds.js';
 import type { Teller } from './people.js';
 
@@ -44,8 +44,7 @@ async function record(
 /** @throws {Refusal} 422 for members that the directory doesn't have */
 async function changeMembers(tx: Context, group: OrganizationGroupRow, change: MemberChange) {
   const add = [...new Set(change.add)];
-  const unknown = () =>
-    new Refusal({ status: 422, code: 'related_not_found', detail: 'A member is no User of this directory.', attribute: 'members' });
+  const unknown = () => new Refusal(unfit('members', 'related_not_found', 'A member is no User of this directory.'));
   if (!add.every(isUuid)) throw unknown();
   const changed = await changeGroupMembers(tx.scope, group, { ...change, add, remove: change.remove.filter(isUuid) });
   if (changed.known < add.length) throw unknown();

@@ -16,7 +16,7 @@ import { noOrigin } from '../origin.js';
 import { speaksForAddress } from '../organizations/domains.js';
 import { addMember, findMembership, removeMember, resumeMember, suspendMember } from '../organizations/memberships.js';
 import { administersEnvironment } from '../reach/reach-of.js';
-import { Refusal, refuseDuplicates } from '../refusal.js';
+import { Refusal, refuseDuplicates, unfit } from '../refusal.js';
 import { blockUser, unblockUser } from '../users/blocking.js';
 import { changeUser, createUser, type UserInput } from '../users/users.js';
 import { addressOf, foldedOf, profileOf, type DirectoryPerson } from './person.js';
@@ -38,7 +38,7 @@ const duplicates = {
   directory_users_environment_id_directory_id_user_id_key: { attribute: 'emails', detail: 'There is a User of this address already.' },
 };
 
-const invalidAddress = (detail: string) => new Refusal({ status: 422, code: 'invalid_email', detail, attribute: 'emails' });
+const invalidAddress = (detail: string) => new Refusal(unfit('emails', 'invalid_email', detail));
 
 /** The address that the person's account has, which has to be one that the directory speaks for. @throws {Refusal} 422 */
 async function requireAddress(tx: Context, { organization }: Teller, person: DirectoryPerson) {

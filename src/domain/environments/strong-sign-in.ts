@@ -1,7 +1,7 @@
 import { hasPasskeys } from '../../db/tables/authenticators.js';
 import type { EnvironmentRow } from '../../db/tables/environments.js';
 import type { Context } from '../context.js';
-import { Refusal } from '../refusal.js';
+import { invalidValue, Refusal } from '../refusal.js';
 
 /** The settings of passkeys, second factors and confirmation; lifetimes in seconds. */
 export type StrongSignInSettings = Pick<
@@ -31,7 +31,7 @@ export async function refuseRpId(ctx: Context, before: EnvironmentRow | null, re
   const attribute = 'passkey_rp_id';
   const hosts = rpIdsOf(ctx.environment);
   if (requested !== null && !hosts.includes(requested))
-    throw new Refusal({ status: 422, code: 'invalid_value', attribute, detail: `Must be a host of the environment: ${hosts.join(', ')}.` });
+    throw new Refusal(invalidValue(attribute, `Must be a host of the environment: ${hosts.join(', ')}.`));
   if (before === null || !(await hasPasskeys(ctx.scope))) return;
   const detail = `There are passkeys that belong to ${before.passkey_rp_id ?? 'another host'}, and would no longer work.`;
   throw new Refusal({ status: 409, code: 'passkeys_exist', attribute, detail });

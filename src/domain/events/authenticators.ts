@@ -9,7 +9,6 @@ type Doer = Pick<Actor, 'actor_kind' | 'actor_id'>;
 
 const shown = ({ id, user_id, kind, name }: Shown) => ({ id, user_id, kind, name });
 
-/** `authenticator.created` */
 export async function emitAuthenticatorCreated(tx: Context, by: Doer, row: Shown): Promise<void> {
   const created_at = tx.clock.now().toISOString();
   await emit(tx, 'authenticator.created', { ...shown(row), created_by: actorData(by), created_at });

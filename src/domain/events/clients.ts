@@ -14,7 +14,6 @@ export async function emitClientRegistered(tx: Context, client: ClientRow): Prom
 export const emitClientUpdated = (tx: Context, client: ClientRow, previous_attributes: Record<string, unknown>): Promise<void> =>
   emit(tx, 'client.updated', { ...clientData(client), previous_attributes });
 
-/** `client.deleted` */
 export async function emitClientDeleted(
   tx: Context,
   by: Pick<Actor, 'actor_kind' | 'actor_id'>,

@@ -12,7 +12,7 @@ import { findClient, type ClientRow } from '../../db/tables/clients.js';
 import { listPermissionsOfResource } from '../../db/tables/permissions.js';
 import { isSelfRegistered } from '../clients/rules.js';
 import type { Context } from '../context.js';
-import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
+import { invalidValue, type Problem, Refusal, refuseDuplicates, refuseIfAny, unfit, unfitRelationship } from '../refusal.js';
 
 const duplicates = {
   client_grants_one_of_each_subject_type: {
@@ -25,20 +25,13 @@ async function checkScopes(tx: Context, resource: ApiResourceRow, scopes: readon
   const known = new Set((await listPermissionsOfResource(tx.scope, resource.id)).map((permission) => permission.name));
   const unknown = scopes.flatMap((scope, index): Problem[] => {
     const detail = `"${scope}" is not a permission of this API resource.`;
-    return known.has(scope) ? [] : [{ status: 422, code: 'unknown_scope', detail, attribute: ['scopes', index] }];
+    return known.has(scope) ? [] : [unfit(['scopes', index], 'unknown_scope', detail)];
   });
   refuseIfAny(unknown);
 }
 
 /** What can be set of a policy to exchange people's tokens. */
 type ExchangeInput = { token_exchange?: TokenExchange; subject_audiences?: string[]; assertions?: boolean };
-
-const wrong = (attribute: string | (string | number)[], detail: string): Problem => ({
-  status: 422,
-  code: 'invalid_value',
-  detail,
-  attribute,
-});
 
 /** Problems of a policy to exchange tokens (RFC 8693), as it is to be. */
 async function checkExchange(
@@ -50,14 +43,18 @@ async function checkExchange(
   const off = token_exchange === 'none';
   const known = new Set(await listKnownIdentifiers(tx.scope, subject_audiences));
   refuseIfAny([
-    ...(!off && subject_type !== 'user' ? [wrong('token_exchange', 'Only a grant of subject_type user exchanges people’s tokens.')] : []),
-    ...(!off && isSystem ? [wrong('token_exchange', 'No token is exchanged for one of the Management API.')] : []),
-    ...(!off && isPublic ? [wrong('token_exchange', 'A public client can not keep a secret, and exchanges nothing.')] : []),
-    ...(assertions && subject_type !== 'user' ? [wrong('assertions', 'Only a grant of subject_type user is about people.')] : []),
-    ...(assertions && isSystem ? [wrong('assertions', 'No assertion is redeemed for a token of the Management API.')] : []),
-    ...(off && subject_audiences.length > 0 ? [wrong('subject_audiences', 'Without token_exchange no token is brought.')] : []),
+    ...(!off && subject_type !== 'user'
+      ? [invalidValue('token_exchange', 'Only a grant of subject_type user exchanges people’s tokens.')]
+      : []),
+    ...(!off && isSystem ? [invalidValue('token_exchange', 'No token is exchanged for one of the Management API.')] : []),
+    ...(!off && isPublic ? [invalidValue('token_exchange', 'A public client can not keep a secret, and exchanges nothing.')] : []),
+    ...(assertions && subject_type !== 'user' ? [invalidValue('assertions', 'Only a grant of subject_type user is about people.')] : []),
+    ...(assertions && isSystem ? [invalidValue('assertions', 'No assertion is redeemed for a token of the Management API.')] : []),
+    ...(off && subject_audiences.length > 0 ? [invalidValue('subject_audiences', 'Without token_exchange no token is brought.')] : []),
     ...subject_audiences.flatMap((identifier, index) =>
-      known.has(identifier) ? [] : [wrong(['subject_audiences', index], `"${identifier}" is not the identifier of an API resource.`)],
+      known.has(identifier)
+        ? []
+        : [invalidValue(['subject_audiences', index], `"${identifier}" is not the identifier of an API resource.`)],
     ),
   ]);
 }
@@ -74,20 +71,22 @@ export async function createClientGrant(
 ): Promise<ClientGrantRow> {
   const { subject_type = 'client', scopes, ...exchange } = input;
   if (subject_type === 'client' && client.token_endpoint_auth_method === 'none') {
-    throw new Refusal({
-      status: 422,
-      code: 'public_client',
-      detail: 'A public client can not act for itself (RFC 6749 4.4); a grant of subject_type user says what it may ask people for.',
-      relationship: 'client',
-    });
+    throw new Refusal(
+      unfitRelationship(
+        'client',
+        'public_client',
+        'A public client can not act for itself (RFC 6749 4.4); a grant of subject_type user says what it may ask people for.',
+      ),
+    );
   }
   if (resource.is_system && isSelfRegistered(client)) {
-    throw new Refusal({
-      status: 422,
-      code: 'self_registered_client',
-      detail: 'A client that registered itself can change itself, and so may not act at the Management API.',
-      relationship: 'client',
-    });
+    throw new Refusal(
+      unfitRelationship(
+        'client',
+        'self_registered_client',
+        'A client that registered itself can change itself, and so may not act at the Management API.',
+      ),
+    );
   }
   await checkScopes(tx, resource, scopes);
   await checkExchange(tx, { ...exchange, subject_type }, resource.is_system, client.token_endpoint_auth_method === 'none');

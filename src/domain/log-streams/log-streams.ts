@@ -11,7 +11,7 @@ import {
 import { uuidv7 } from '../../lib/random.js';
 import type { Aad } from '../../lib/seal.js';
 import type { Context } from '../context.js';
-import { Refusal } from '../refusal.js';
+import { Refusal, unfit } from '../refusal.js';
 import { mintSigningSecret, previousSecretLifetimeMs } from '../webhooks/secrets.js';
 
 // Every operation takes the context of a transaction.
@@ -69,7 +69,7 @@ export const leadsElsewhere = (url: string, before: string): boolean =>
 function refuseForeignAuthorization(before: LogStreamRow, { url, authorization }: Partial<LogStreamInput>): void {
   if (url === undefined || authorization !== undefined || before.authorization_sealed === null || !leadsElsewhere(url, before.url)) return;
   const detail = 'The URL leads to another receiver: say which authorization it gets, or null for none.';
-  throw new Refusal({ status: 422, code: 'secret_required', detail, attribute: 'authorization' });
+  throw new Refusal(unfit('authorization', 'secret_required', detail));
 }
 
 /**

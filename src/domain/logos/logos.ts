@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { countLogos, hasLogo, isLogoNamed, removeLogo, saveLogo, type LogoRow } from '../../db/tables/logos.js';
 import { checkImage, imageExtensions, type CheckedImage } from '../../lib/images/image.js';
 import type { Context } from '../context.js';
-import { Refusal } from '../refusal.js';
+import { Refusal, unfit } from '../refusal.js';
 
 const maxLogos = 1_000;
 const maxBytes = 64 * 1024 * 1024;
@@ -25,7 +25,7 @@ export const logoUrl = ({ environment }: Pick<Context, 'environment'>, logo: Pic
 /** The image, once it is known to be one. @throws {Refusal} 422 `invalid_image` */
 export function readLogo(bytes: Buffer): CheckedImage {
   const checked = checkImage(bytes);
-  if ('problem' in checked) throw new Refusal({ status: 422, code: 'invalid_image', detail: checked.problem, attribute: 'image' });
+  if ('problem' in checked) throw new Refusal(unfit('image', 'invalid_image', checked.problem));
   return checked;
 }
 

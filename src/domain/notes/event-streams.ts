@@ -1,7 +1,6 @@
 /** What streams read in one round: what several of them ask alike is asked once. */
 export type Round = <T>(key: string, read: () => Promise<T>) => Promise<T>;
 
-/** A stream of events that is open. */
 export type EventStream = {
   /** Whose it is, in which environment. */
   readonly subject: string;

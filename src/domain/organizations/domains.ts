@@ -10,7 +10,7 @@ import { domainOfEmail } from '../connections/connections.js';
 import { remembered, type Context } from '../context.js';
 import { isMissingFor, type RecordCheck } from '../environments/domain-record.js';
 import { emit } from '../events/emit.js';
-import { Refusal, refuseDuplicates } from '../refusal.js';
+import { Refusal, refuseDuplicates, unfit, unfitRelationship } from '../refusal.js';
 import { findOrganization, type Organization } from './organizations.js';
 
 export type OrganizationDomain = OrganizationDomainRow;
@@ -64,12 +64,7 @@ export async function speaksForAddress(ctx: Context, organization_id: string, em
 /** A connection that serves a domain is one of the same organization. @throws {Refusal} 422 */
 function requireOwnConnection(organization_id: string, connection: ConnectionRow | null): void {
   if (connection === null || connection.organization_id === organization_id) return;
-  throw new Refusal({
-    status: 422,
-    code: 'related_not_found',
-    detail: 'The organization has no such connection.',
-    relationship: 'connection',
-  });
+  throw new Refusal(unfitRelationship('connection', 'related_not_found', 'The organization has no such connection.'));
 }
 
 /** Adds a domain, to be verified. Others may wait for it too, and nobody learns of that. @throws {Refusal} 409, 422 */
@@ -82,9 +77,8 @@ export async function addOrganizationDomain(
   const own = new URL(tx.config.baseUrl).hostname;
   const isOwn = domain === own || domain.endsWith(`.${own}`);
   const problem = companyDomainProblem(domain);
-  if (isOwn)
-    throw new Refusal({ status: 422, code: 'own_domain', detail: 'This is an address of the service itself.', attribute: 'domain' });
-  if (problem) throw new Refusal({ status: 422, code: 'invalid_domain', detail: problemTexts[problem], attribute: 'domain' });
+  if (isOwn) throw new Refusal(unfit('domain', 'own_domain', 'This is an address of the service itself.'));
+  if (problem) throw new Refusal(unfit('domain', 'invalid_domain', problemTexts[problem]));
   requireOwnConnection(organization.id, connection);
   const stamps = { verification_token: randomToken(''), ...newStamps(tx.clock.now()) };
   const links = { organization_id: organization.id, connection_id: connection?.id ?? null };

@@ -21,7 +21,7 @@ import { noOrigin } from '../origin.js';
 import { mayStillMake } from '../reach/maker.js';
 import { reachOfInvitation } from '../reach/reach-of-organizations.js';
 import { noReach, requireReach } from '../reach/reach.js';
-import { invalidTransition, Refusal, refuseDuplicates, type Problem } from '../refusal.js';
+import { invalidTransition, type Problem, Refusal, refuseDuplicates, unfit } from '../refusal.js';
 import { requireOrganizationRoles } from '../roles/role-kinds.js';
 import { aboutInvitation, roleNames } from './member-trail.js';
 import { addMember, changeMemberRoles, findMembership, requireRoles } from './memberships.js';
@@ -53,7 +53,7 @@ const alreadyInvited = {
 export const invitationProblems = ({ email }: Partial<InvitationInput>): Problem[] =>
   email === undefined || normalizeEmail(email)
     ? []
-    : [{ status: 422, code: 'invalid_email', detail: 'This is not an email address that mail can be sent to.', attribute: 'email' }];
+    : [unfit('email', 'invalid_email', 'This is not an email address that mail can be sent to.')];
 
 function invitationData(row: InvitationRow, roles: readonly RoleRow[]) {
   const { id, organization_id, email, client_id } = row;

@@ -15,7 +15,7 @@ import { linkDifferences, previousAttributes, type LinkChange } from '../changes
 import { remembered, type Context } from '../context.js';
 import { actorData } from '../events/data.js';
 import { emit } from '../events/emit.js';
-import { Refusal, refuseDuplicates, type Problem } from '../refusal.js';
+import { type Problem, Refusal, refuseDuplicates, unfit } from '../refusal.js';
 import { requireOrganizationRoles } from '../roles/role-kinds.js';
 
 export type Organization = OrganizationRow;
@@ -50,7 +50,7 @@ export async function findOrganization(ctx: Context, idOrName: string): Promise<
 /** What a name must not be beside its shape. */
 export const organizationNameProblems = ({ name }: Pick<OrganizationInput, 'name'>): Problem[] =>
   name !== undefined && (name === chooserWord || isUuid(name))
-    ? [{ status: 422, code: 'reserved_name', detail: `"${name}" is not the name of an organization.`, attribute: 'name' }]
+    ? [unfit('name', 'reserved_name', `"${name}" is not the name of an organization.`)]
     : [];
 
 function columnsOf({ logo_url, primary_color, ...columns }: OrganizationInput, before: OrganizationRow | null): Partial<OrganizationRow> {

@@ -8,7 +8,6 @@ import { chooserWord, findOrganization, type Organization } from './organization
 /** What the chooser answers for no organization. */
 export const personalAccount = '';
 
-/** The organization that a sign-in is for. */
 export type OrganizationChoice =
   /** For none, or not known before somebody is signed in. */
   | { readonly kind: 'none' }

@@ -3,7 +3,7 @@ import type { ClientRow } from '../../db/tables/clients.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { deleteProviderGrant, insertProviderGrant, updateProviderGrant, type ProviderGrantRow } from '../../db/tables/provider_grants.js';
 import type { Context } from '../context.js';
-import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
+import { type Problem, Refusal, refuseDuplicates, refuseIfAny, unfitRelationship } from '../refusal.js';
 
 /** What can be set of a grant for tokens at a provider. */
 export type ProviderGrantInput = Partial<Pick<ProviderGrantRow, 'scopes' | 'status'>>;
@@ -20,26 +20,10 @@ export async function createProviderGrant(
 ): Promise<ProviderGrantRow> {
   const isPublic = client.token_endpoint_auth_method === 'none';
   const problems: Problem[] = [
-    ...(isPublic
-      ? [
-          {
-            status: 422,
-            code: 'public_client',
-            detail: 'A public client exchanges nothing (RFC 8693 2.1).',
-            relationship: 'client',
-          } as const,
-        ]
-      : []),
+    ...(isPublic ? [unfitRelationship('client', 'public_client', 'A public client exchanges nothing (RFC 8693 2.1).')] : []),
     ...(connection.token_storage
       ? []
-      : [
-          {
-            status: 422,
-            code: 'invalid_value',
-            detail: 'The connection keeps no tokens (token_storage).',
-            relationship: 'connection',
-          } as const,
-        ]),
+      : [unfitRelationship('connection', 'invalid_value', 'The connection keeps no tokens (token_storage).')]),
   ];
   refuseIfAny(problems);
   const row = { ...input, scopes, client_id: client.id, connection_id: connection.id, ...newStamps(tx.clock.now()) };

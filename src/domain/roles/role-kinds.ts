@@ -1,12 +1,12 @@
 import type { RoleRow } from '../../db/tables/roles.js';
-import { Refusal } from '../refusal.js';
+import { Refusal, unfitRelationship } from '../refusal.js';
 
 function requireKind(roles: readonly RoleRow[], kind: RoleRow['kind'], relationship: string): void {
   const wrong = roles.find((role) => role.kind !== kind);
   if (!wrong) return;
   const whose =
     kind === 'organization' ? 'Memberships take roles of the kind `organization`' : 'Users take roles of the kind `environment`';
-  throw new Refusal({ status: 422, code: 'wrong_role_kind', detail: `${whose}; ${wrong.name} is of the other kind.`, relationship });
+  throw new Refusal(unfitRelationship(relationship, 'wrong_role_kind', `${whose}; ${wrong.name} is of the other kind.`));
 }
 
 /** What counts within an organization is given there alone. @throws {Refusal} 422 `wrong_role_kind` */

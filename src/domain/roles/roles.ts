@@ -7,7 +7,7 @@ import { countMembershipsWithRole } from '../../db/tables/organization_membershi
 import { linkDifferences, previousAttributes, type LinkChange } from '../changes.js';
 import type { Context } from '../context.js';
 import { emit } from '../events/emit.js';
-import { Refusal, refuseDuplicates, systemRecord } from '../refusal.js';
+import { Refusal, refuseDuplicates, systemRecord, unfit } from '../refusal.js';
 
 export type RoleInput = Partial<Pick<RoleRow, 'name' | 'description' | 'is_default' | 'kind'>>;
 
@@ -34,7 +34,7 @@ const refuseSystem = (role: RoleRow) => {
 function refuseDefaultOfOrganization({ kind, is_default }: RoleInput): void {
   if (kind !== 'organization' || !is_default) return;
   const detail = 'New users get roles of the kind `environment`. Name this role in `default_roles` of an organization.';
-  throw new Refusal({ status: 422, code: 'wrong_role_kind', detail, attribute: 'is_default' });
+  throw new Refusal(unfit('is_default', 'wrong_role_kind', detail));
 }
 
 /** Applications that are told roles may read them in any case: one of a name that differs in nothing else would be taken for it. @throws {Refusal} 409 */

@@ -63,7 +63,6 @@ function timeOf({ attributes, name }: XmlElement, attribute: string): Date | und
   return time;
 }
 
-/** NotBefore and NotOnOrAfter of an element. */
 function requireTimes(element: XmlElement, now: Date): void {
   const [from, until] = [timeOf(element, 'NotBefore'), timeOf(element, 'NotOnOrAfter')];
   requireThat(!from || now.getTime() >= from.getTime() - skewMs, 'time', `${element.name} is good from ${from?.toISOString()} on`);

@@ -50,5 +50,4 @@ export const requestedEventsOf = (uris: readonly string[]): string[] => [
 export const deliveredEventsOf = (requested: readonly string[]): SignalEvent[] =>
   requested.filter((event): event is SignalEvent => Object.hasOwn(signalEvents, event));
 
-/** Requested events by their URIs. */
 export const urisOf = (requested: readonly string[]): string[] => requested.map((event) => events[event]?.uri ?? event);

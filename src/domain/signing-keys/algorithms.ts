@@ -6,7 +6,7 @@ import type { SigningAlgorithm } from '../../lib/signing-algorithm.js';
 import { recordSecurityEvent, serviceActor } from '../audit/security-trail.js';
 import type { Context } from '../context.js';
 import { noOrigin } from '../origin.js';
-import { Refusal, refuseIfAny, type Problem } from '../refusal.js';
+import { invalidValue, type Problem, Refusal, refuseIfAny, unfit } from '../refusal.js';
 import { addPrimaryKey, retireAlgorithm } from './operations.js';
 import { generateSigningKey, type NewSigningKey } from './signing-keys.js';
 
@@ -25,14 +25,7 @@ export const generateKeysFor = (
 export const signingAlgorithmProblems = (requested: readonly SigningAlgorithm[] | undefined): Problem[] =>
   requested === undefined || requested.includes(always)
     ? []
-    : [
-        {
-          status: 422,
-          code: 'invalid_value',
-          attribute: 'signing_algorithms',
-          detail: `${always} stays: clients that choose nothing rely on it.`,
-        },
-      ];
+    : [invalidValue('signing_algorithms', `${always} stays: clients that choose nothing rely on it.`)];
 
 async function refuseIfInUse(tx: Context, algorithm: SigningAlgorithm): Promise<void> {
   const clients = await countClientsSignedWith(tx.scope, algorithm);
@@ -102,11 +95,12 @@ export async function requireSigningAlgorithms(
   refuseIfAny(
     others
       .filter(([, algorithm]) => !available.includes(algorithm as SigningAlgorithm))
-      .map(([attribute, algorithm]) => ({
-        status: 422,
-        code: 'signing_algorithm_unavailable',
-        attribute,
-        detail: `This environment signs with ${available.join(', ')}: add ${String(algorithm)} to its signing_algorithms first.`,
-      })),
+      .map(([attribute, algorithm]) =>
+        unfit(
+          attribute,
+          'signing_algorithm_unavailable',
+          `This environment signs with ${available.join(', ')}: add ${String(algorithm)} to its signing_algorithms first.`,
+        ),
+      ),
   );
 }

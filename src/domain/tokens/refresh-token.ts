@@ -45,7 +45,6 @@ function read(token: string) {
   return { id, generation: bytes.readUIntBE(idLength, macAt - idLength), mac: bytes.subarray(macAt) };
 }
 
-/** A refresh token that was presented, with its row. */
 export type PresentedRefreshToken = RefreshTokenState & {
   readonly presented_generation: number;
   /** When it was rotated, or {@link longAgo}; null: it is the newest of its row. */

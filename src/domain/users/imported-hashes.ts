@@ -7,7 +7,7 @@ import {
 } from '../../db/tables/password_hash_keys.js';
 import type { Aad } from '../../lib/seal.js';
 import type { Context } from '../context.js';
-import { Refusal, type Problem } from '../refusal.js';
+import { type Problem, Refusal, unfit } from '../refusal.js';
 import { readHash, type FirebaseKey } from '../passwords/hash-formats.js';
 
 const keyAad = (id: string): Aad => `password_hash_keys/${id}`;
@@ -39,12 +39,7 @@ const texts = {
   no_key: 'A hash of Firebase needs the project’s key: import it with hash_parameters.',
 };
 
-const refused = (code: 'unsupported_hash' | 'hash_too_expensive', detail: string): Problem => ({
-  status: 422,
-  code,
-  detail,
-  attribute: 'password_hash',
-});
+const refused = (code: 'unsupported_hash' | 'hash_too_expensive', detail: string): Problem => unfit('password_hash', code, detail);
 
 /** What is wrong with a hash by itself; `has_key`: whether the key that one of Firebase needs is there. */
 export function hashProblem(hash: string, has_key: (id: string | null) => boolean): Problem | null {

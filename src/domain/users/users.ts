@@ -22,7 +22,7 @@ import { hashNewPassword } from './new-password.js';
 import { requireStorableHash } from './imported-hashes.js';
 import { passwordProblems, type PasswordProblem } from '../passwords/passwords.js';
 import { noOrigin } from '../origin.js';
-import { Refusal, refuseDuplicates, refuseIfAny, type Problem } from '../refusal.js';
+import { invalidValue, type Problem, Refusal, refuseDuplicates, refuseIfAny, unfit } from '../refusal.js';
 import { endSignIns } from '../sessions/half-sign-ins.js';
 import { endSessions } from '../sessions/sessions.js';
 import { endTrust } from '../sessions/trust.js';
@@ -51,14 +51,9 @@ const passwordTexts: Readonly<Record<PasswordProblem, string>> = {
   password_contains_name: 'The password is made of the name.',
 };
 
-const invalidEmail: Problem = {
-  status: 422,
-  code: 'invalid_email',
-  detail: 'This is not an email address that mail can be sent to.',
-  attribute: 'email',
-};
+const invalidEmail: Problem = unfit('email', 'invalid_email', 'This is not an email address that mail can be sent to.');
 
-const passwordRefusal = (code: PasswordProblem): Problem => ({ status: 422, code, detail: passwordTexts[code], attribute: 'password' });
+const passwordRefusal = (code: PasswordProblem): Problem => unfit('password', code, passwordTexts[code]);
 
 /** Problems of the address and the password that an administrator sets, as far as the given input tells. */
 export function userProblems(ctx: Pick<Context, 'environment'>, input: UserInput, current: UserRow | null): Problem[] {
@@ -83,12 +78,7 @@ export function userProblems(ctx: Pick<Context, 'environment'>, input: UserInput
 export async function hashOf(ctx: Context, input: UserInput, current: UserRow | null): Promise<string | undefined> {
   const { password, password_hash } = input;
   if (password !== undefined && password_hash !== undefined) {
-    throw new Refusal({
-      status: 422,
-      code: 'invalid_value',
-      detail: 'Give a password or a password_hash, not both.',
-      attribute: 'password_hash',
-    });
+    throw new Refusal(invalidValue('password_hash', 'Give a password or a password_hash, not both.'));
   }
   if (password_hash !== undefined) {
     await requireStorableHash(ctx, password_hash);

@@ -11,16 +11,9 @@ import type { TrustedIssuerRow } from '../../db/tables/trusted_issuers.js';
 import { isFapi2 } from '../clients/profile.js';
 import { isSelfRegistered } from '../clients/rules.js';
 import type { Context } from '../context.js';
-import { Refusal, type Problem } from '../refusal.js';
+import { invalidValue, type Problem, Refusal, unfitRelationship } from '../refusal.js';
 
 export type FederatedCredentialInput = { audience?: string; claims?: Readonly<Record<string, ClaimCondition>> };
-
-const wrong = (attribute: string | (string | number)[], detail: string): Problem => ({
-  status: 422,
-  code: 'invalid_value',
-  detail,
-  attribute,
-});
 
 const textsOf = (condition: ClaimCondition): readonly string[] =>
   typeof condition === 'string' ? [condition] : 'prefix' in condition ? [condition.prefix] : condition;
@@ -31,9 +24,9 @@ const identifying = ['sub', 'repository_id'];
 function conditionProblems(name: string, condition: ClaimCondition): Problem[] {
   const at = ['claims', name];
   if (textsOf(condition).some((text) => text.includes('*')))
-    return [wrong(at, 'There are no wildcards: name each value, or a prefix that ends in ":" or "/".')];
+    return [invalidValue(at, 'There are no wildcards: name each value, or a prefix that ends in ":" or "/".')];
   if (typeof condition === 'object' && 'prefix' in condition && !/[^:/][:/]$/.test(condition.prefix))
-    return [wrong(at, 'A prefix ends in ":" or "/", with something before it: else it begins other names too.')];
+    return [invalidValue(at, 'A prefix ends in ":" or "/", with something before it: else it begins other names too.')];
   return [];
 }
 
@@ -51,11 +44,11 @@ export function credentialProblems({ claims }: FederatedCredentialInput): Proble
   if (named.length === 0)
     return [
       ...found,
-      wrong('claims', 'A condition on sub, or on repository_id, is compulsory: else everybody at the platform is this client.'),
+      invalidValue('claims', 'A condition on sub, or on repository_id, is compulsory: else everybody at the platform is this client.'),
     ];
   if (found.length > 0 || named.some((name) => isNarrow(claims[name] as ClaimCondition))) return found;
   return [
-    wrong(
+    invalidValue(
       ['claims', named[0] as string],
       'The prefix must name somebody at the platform, as "repo:octo-org/" does: all begin with the first part.',
     ),
@@ -73,26 +66,19 @@ export async function createFederatedCredential(
   issuer: TrustedIssuerRow,
 ): Promise<FederatedCredentialRow> {
   if (client.token_endpoint_auth_method !== 'private_key_jwt')
-    throw new Refusal({
-      status: 422,
-      code: 'auth_method_not_allowed',
-      detail: 'Only a client that authenticates by private_key_jwt has federated credentials.',
-      relationship: 'client',
-    });
+    throw new Refusal(
+      unfitRelationship(
+        'client',
+        'auth_method_not_allowed',
+        'Only a client that authenticates by private_key_jwt has federated credentials.',
+      ),
+    );
   if (isFapi2(client))
-    throw new Refusal({
-      status: 422,
-      code: 'profile_rule_unmet',
-      detail: 'FAPI 2.0: a client proves itself with keys of its own.',
-      relationship: 'client',
-    });
+    throw new Refusal(unfitRelationship('client', 'profile_rule_unmet', 'FAPI 2.0: a client proves itself with keys of its own.'));
   if (isSelfRegistered(client))
-    throw new Refusal({
-      status: 422,
-      code: 'self_registered_client',
-      detail: 'A client that registered itself has the keys that it registered.',
-      relationship: 'client',
-    });
+    throw new Refusal(
+      unfitRelationship('client', 'self_registered_client', 'A client that registered itself has the keys that it registered.'),
+    );
   return insertFederatedCredential(tx.scope, {
     audience: tx.environment.issuer,
     ...input,

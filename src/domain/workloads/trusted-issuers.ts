@@ -4,7 +4,7 @@ import { deleteTrustedIssuer, insertTrustedIssuer, updateTrustedIssuer, type Tru
 import { checkUrl, type UrlProblem } from '../../platform/fetch/guard.js';
 import type { Context } from '../context.js';
 import { ownOrigins } from '../environment.js';
-import { Refusal, refuseDuplicates, type Problem } from '../refusal.js';
+import { type Problem, Refusal, refuseDuplicates, unfit } from '../refusal.js';
 
 export type TrustedIssuerInput = Partial<Pick<TrustedIssuerRow, 'name' | 'issuer' | 'jwks_uri' | 'jwks' | 'status'>>;
 
@@ -24,7 +24,7 @@ const plainProblem = (url: string): UrlProblem | null =>
 function addressProblem(ctx: Pick<Context, 'config'>, attribute: string, url: string | null | undefined): Problem[] {
   const problem = url === null || url === undefined ? null : (checkUrl(url, ctx.config) ?? plainProblem(url));
   if (problem === null) return [];
-  return [{ status: 422, code: 'invalid_url', detail: `The address ${addressTexts[problem] ?? 'can not be used'}.`, attribute }];
+  return [unfit(attribute, 'invalid_url', `The address ${addressTexts[problem] ?? 'can not be used'}.`)];
 }
 
 /** Problems of a new issuer, or of a change of `row`. */
@@ -34,13 +34,8 @@ export function trustedIssuerProblems(
   row: TrustedIssuerRow | null,
 ): Problem[] {
   const next = { jwks: null, jwks_uri: null, ...row, ...input };
-  const both: Problem = {
-    status: 422,
-    code: 'jwks_twice',
-    detail: 'Keys are given by value or by address, not both.',
-    attribute: 'jwks_uri',
-  };
-  const own: Problem = { status: 422, code: 'reserved_name', detail: 'This service proves no workload to itself.', attribute: 'issuer' };
+  const both: Problem = unfit('jwks_uri', 'jwks_twice', 'Keys are given by value or by address, not both.');
+  const own: Problem = unfit('issuer', 'reserved_name', 'This service proves no workload to itself.');
   return [
     ...addressProblem(ctx, 'issuer', input.issuer),
     ...addressProblem(ctx, 'jwks_uri', input.jwks_uri),

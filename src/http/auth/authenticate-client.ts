@@ -188,12 +188,10 @@ export async function provenClient(req: Request, taken: ClientProof = {}): Promi
 }
 
 /** Middleware: sets `req.client` to the client that the request proves to be from. Needs `form` before. */
-export function authenticateClient(taken?: ClientProof) {
-  return async (req: Request, _res: Response, next: NextFunction): Promise<void> => {
-    req.client = await provenClient(req, taken);
-    next();
-  };
-}
+export const authenticateClient = (taken?: ClientProof) => async (req: Request, _res: Response, next: NextFunction) => {
+  req.client = await provenClient(req, taken);
+  next();
+};
 
 /** Refuses a public client where a secret is needed, such as introspection (RFC 7662 2.1). Needs `authenticateClient` before. @throws {OAuthError} 401 */
 export function confidentialOnly(req: Request, _res: Response, next: NextFunction): void {

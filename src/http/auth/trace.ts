@@ -1,4 +1,4 @@
-import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 import { maskedName, maskedUri } from '../../domain/request-traces/shown-text.js';
 import type { TraceOutcome, TraceStepName, WaitingTrace } from '../../domain/notes/request-traces.js';
 import { BodyError, OAuthError, RateLimitedError, RuledError } from '../../errors.js';
@@ -17,12 +17,10 @@ declare module 'express-serve-static-core' {
 }
 
 /** Middleware: what refuses this request leaves a trace under its id (specification 15.10). */
-export function traced(step: TraceStepName): RequestHandler {
-  return (req: Request, _res: Response, next: NextFunction) => {
-    req.trace_step = step;
-    next();
-  };
-}
+export const traced = (step: TraceStepName) => (req: Request, _res: Response, next: NextFunction) => {
+  req.trace_step = step;
+  next();
+};
 
 /** The rule of a refusal that names none. */
 const rulesOfCodes: Readonly<Record<string, RefusalRule>> = named({

@@ -8,7 +8,6 @@ import { keyDigest, windowCountOf, type ProofUses, type RateLimitStore } from '.
 const timeoutMs = 3000;
 /** Commands that may wait for a reply. One that is late goes on waiting when its request is refused, until the connection ends. */
 const maxWaiting = 10_000;
-/** `Retry-After` of the 503, in seconds. */
 const retryAfterSeconds = 5;
 
 /** Waits no longer: the client's own time-out is about commands that aren't sent yet, not about replies. */

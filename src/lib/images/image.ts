@@ -10,7 +10,6 @@ export const maxImageBytes = 512 * 1024;
 /** So wide and so high, in pixels: what a few bytes unfold to in the memory of browsers. */
 const maxImagePixels = 4_096;
 
-/** An image that can be shown: its type, told by its content, and its bytes. */
 export type CheckedImage = { readonly content_type: ImageType; readonly bytes: Buffer };
 
 /** Why it can't be shown, as a sentence. */

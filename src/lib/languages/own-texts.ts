@@ -61,7 +61,6 @@ const originalOf = memo((key: MessageKey) => shapeOf(createFormat('en', catalogu
 /** Whether it is the key of a text of the pages; the words of mails are those of their templates. */
 export const isPageTextKey = (key: string): key is MessageKey => !key.startsWith('mail.') && own(catalogueOf('en'), key) !== undefined;
 
-/** The keys of all texts of the pages, in the order of the catalogue. */
 export const pageTextKeys = (): MessageKey[] => Object.keys(catalogueOf('en')).filter(isPageTextKey);
 
 /** A placeholder of a text; `counts`: it is a number that plurals go by. `needed`: every text of the key has it. */

@@ -30,7 +30,6 @@ export type Kind = {
   readonly without: readonly string[];
   /** Attributes without which there is no record, though the Management API has another way to say them. */
   readonly needed: readonly string[];
-  /** Secrets that a document refers to. */
   readonly secrets: readonly string[];
   /** Further permissions whose collections a document of it names. */
   readonly names: readonly Resource[];

@@ -7,7 +7,6 @@ import type { Guide } from './page-models.js';
 /** Addresses of an environment, which replace the example addresses of the files. */
 export type Addresses = { readonly issuer: string; readonly base_url: string };
 
-/** A guide and its Markdown as tokens. */
 export type ReadGuide = { readonly guide: Guide; readonly blocks: readonly Token[] };
 
 /** The folders of `docs` that are served, and the heading under which the navigation has their pages. */

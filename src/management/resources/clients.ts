@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Problem } from '../../domain/refusal.js';
+import { type Problem, unfit } from '../../domain/refusal.js';
 import { changeClientConnections } from '../../domain/connections/client-connections.js';
 import type { Actor } from '../../domain/actor.js';
 import {
@@ -76,10 +76,7 @@ function creationProblems(ctx: Context, input: Partial<ClientCreation>): Problem
   if (address !== undefined) return [...addressProblems(ctx, address), ...documentProblems(sent, null)];
   const nameless = given.name === undefined;
   const detail = 'The attribute "name" is required.';
-  return [
-    ...clientInputProblems(ctx, given, null),
-    ...(nameless ? [{ status: 422, code: 'required', detail, attribute: 'name' } as const] : []),
-  ];
+  return [...clientInputProblems(ctx, given, null), ...(nameless ? [unfit('name', 'required', detail)] : [])];
 }
 
 /** What may call for a key of the profile's algorithm. */

@@ -9,7 +9,7 @@ import {
   removeEnvironment,
   type EnvironmentInput,
 } from '../../domain/configuration/settings.js';
-import type { Problem } from '../../domain/refusal.js';
+import { invalidValue, type Problem, unfit } from '../../domain/refusal.js';
 import { reachOfEnvironment } from '../../domain/reach/reach-of.js';
 import { generateKeysFor, signingAlgorithmProblems } from '../../domain/signing-keys/algorithms.js';
 import type { NewSigningKey } from '../../domain/signing-keys/signing-keys.js';
@@ -78,11 +78,9 @@ function environmentProblems(ctx: Context, input: Partial<EnvironmentInput>): Pr
   const url = input.password_migration_url ?? null;
   const code = url === null ? null : checkUrl(url, { allowPrivateNetwork: ctx.config.allowPrivateNetwork });
   return [
-    ...(code === null
-      ? []
-      : [{ status: 422, code, detail: 'Passwords can not be checked there.', attribute: 'password_migration_url' } as const]),
+    ...(code === null ? [] : [unfit('password_migration_url', code, 'Passwords can not be checked there.')]),
     ...signingAlgorithmProblems(input.signing_algorithms),
-    ...(contradict ? [{ status: 422, code: 'invalid_value', detail, attribute: 'dynamic_registration_enabled' } as const] : []),
+    ...(contradict ? [invalidValue('dynamic_registration_enabled', detail)] : []),
   ];
 }
 

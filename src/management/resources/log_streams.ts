@@ -3,7 +3,7 @@ import { createLogStream, rotateStreamSecret, updateLogStream, type LogStreamInp
 import { postLines } from '../../domain/log-streams/post.js';
 import { lineOf, testRow } from '../../domain/log-streams/records.js';
 import { reachOfLogStream } from '../../domain/reach/reach-of.js';
-import type { Problem } from '../../domain/refusal.js';
+import { type Problem, unfit } from '../../domain/refusal.js';
 import type { Context } from '../../domain/context.js';
 import { maxNameLength, webhookProblems } from '../../domain/webhooks/input.js';
 import {
@@ -42,7 +42,7 @@ const problems = (ctx: Context, { name: called, url: address }: Partial<LogStrea
   webhookProblems(
     { ...(called !== undefined && { name: called }), ...(address !== undefined && { url: address }) },
     { allowPrivateNetwork: ctx.config.allowPrivateNetwork },
-  ).map(({ attribute, path, code, detail }) => ({ status: 422, code, detail: `${attribute} ${detail}.`, attribute: [attribute, ...path] }));
+  ).map(({ attribute, path, code, detail }) => unfit([attribute, ...path], code, `${attribute} ${detail}.`));
 
 const tested = z.object({
   delivered: z.boolean().meta({ description: 'Whether the receiver answered 2xx.' }),

@@ -1,3 +1,4 @@
+import { unfit } from '../../domain/refusal.js';
 import { z } from 'zod';
 import { fullReach } from '../../domain/reach/reach.js';
 import { activateKey, deactivateKey, publishNextKey, requireKeyCapacity } from '../../domain/signing-keys/operations.js';
@@ -37,14 +38,7 @@ export const signing_keys = resource<SigningKeyRow, { algorithm?: SigningAlgorit
     problems: (ctx, { algorithm = 'RS256' }) =>
       ctx.environment.signing_algorithms.includes(algorithm)
         ? []
-        : [
-            {
-              status: 422,
-              code: 'signing_algorithm_unavailable',
-              attribute: 'algorithm',
-              detail: `This environment does not sign with ${algorithm}.`,
-            },
-          ],
+        : [unfit('algorithm', 'signing_algorithm_unavailable', `This environment does not sign with ${algorithm}.`)],
     prepare: (ctx, _actor, { algorithm = 'RS256' }) => generateSigningKey(ctx, algorithm),
     async run(tx, _actor, { algorithm = 'RS256' }, _related, key) {
       await requireKeyCapacity(tx, algorithm);

@@ -7,7 +7,7 @@ import {
   type UserImportInput,
 } from '../../domain/moving/user-imports.js';
 import { union, noReach } from '../../domain/reach/reach.js';
-import { Refusal, type Problem } from '../../domain/refusal.js';
+import { type Problem, Refusal, unfit } from '../../domain/refusal.js';
 import type { Context } from '../../domain/context.js';
 import { importModes, importStatuses, type ImportErrorRow, type UserImportRow } from '../../db/tables/user_imports.js';
 import { bodyLimits } from '../../http/request/body-limits.js';
@@ -26,7 +26,7 @@ const key = z
 function sourceProblems(ctx: Context, { source_url }: Partial<UserImportInput>): Problem[] {
   if (source_url === undefined || source_url === null) return [];
   const code = checkUrl(source_url, { allowPrivateNetwork: ctx.config.allowPrivateNetwork });
-  return code === null ? [] : [{ status: 422, code, detail: 'The file can not be fetched from there.', attribute: 'source_url' }];
+  return code === null ? [] : [unfit('source_url', code, 'The file can not be fetched from there.')];
 }
 
 export const user_import_row_errors = resource<ImportErrorRow>({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { reachOfWebhook } from '../../domain/reach/reach-of.js';
-import type { Problem } from '../../domain/refusal.js';
+import { type Problem, unfit } from '../../domain/refusal.js';
 import type { Context } from '../../domain/context.js';
 import {
   maxDescriptionLength,
@@ -55,12 +55,9 @@ const redelivered = z.object({
 });
 
 const problems = (ctx: Context, input: Partial<WebhookInput>): Problem[] =>
-  webhookProblems(input, { allowPrivateNetwork: ctx.config.allowPrivateNetwork }).map(({ attribute, path, code, detail }) => ({
-    status: 422,
-    code,
-    detail: `${attribute} ${detail}.`,
-    attribute: [attribute, ...path],
-  }));
+  webhookProblems(input, { allowPrivateNetwork: ctx.config.allowPrivateNetwork }).map(({ attribute, path, code, detail }) =>
+    unfit([attribute, ...path], code, `${attribute} ${detail}.`),
+  );
 
 export const webhooks = resource<WebhookRow, WebhookInput, Partial<WebhookInput>>({
   type: 'webhook',

@@ -69,9 +69,7 @@ export async function approvalQuestion(req: Request): Promise<OpenQuestion> {
 }
 
 /** GET /approvals/{id}, and POST with the organization alone: what the client asks for, and all by which the person knows whether that is right. */
-export function approvalPage(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => renderApproval(web, req, res, await approvalQuestion(req));
-}
+export const approvalPage = (web: Web) => async (req: Request, res: Response) => renderApproval(web, req, res, await approvalQuestion(req));
 
 export async function renderApproval(web: Web, req: Request, res: Response, question: OpenQuestion): Promise<void> {
   const { ctx } = req;

@@ -8,7 +8,6 @@ import type { Parameters } from '../../lib/parameters.js';
 /** What the person allowed of a request on the consent page: all of it but for details that were unticked, by their places. */
 export type Allowed = { readonly details: ReadonlySet<number> };
 
-/** The name of the box of a detail. */
 export const detailBox = (index: number): string => `detail_${index}`;
 
 /** The answer in the form of the page. */

@@ -79,12 +79,10 @@ async function enter(web: Web, req: Request, res: Response, sent: SentRequest): 
 }
 
 /** GET and POST /oauth/authorize (RFC 6749 4.1.1, OIDC Core 3.1.2.1). */
-export function authorize(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const parameters = req.method === 'POST' ? req.form : queryOf(req);
-    await enter(web, req, res, { parameters, since: req.ctx.clock.now().getTime() });
-  };
-}
+export const authorize = (web: Web) => async (req: Request, res: Response) => {
+  const parameters = req.method === 'POST' ? req.form : queryOf(req);
+  await enter(web, req, res, { parameters, since: req.ctx.clock.now().getTime() });
+};
 
 /** The request of the protocol behind a sealed handle. @throws {PageError} 400 when the handle was changed or is older than an hour */
 export function requirePendingRequest({ name }: Protocol, req: Request, handle: string | undefined): SentRequest {
@@ -96,7 +94,5 @@ export function requirePendingRequest({ name }: Protocol, req: Request, handle: 
 }
 
 /** GET /oauth/authorize/resume: the request goes on after the person signed in. */
-export function resume(web: Web) {
-  return async (req: Request, res: Response): Promise<void> =>
-    enter(web, req, res, requirePendingRequest(oauthProtocol, req, queryOf(req).get('request')));
-}
+export const resume = (web: Web) => async (req: Request, res: Response) =>
+  enter(web, req, res, requirePendingRequest(oauthProtocol, req, queryOf(req).get('request')));

@@ -57,22 +57,20 @@ function inJson(error: unknown): unknown {
  * browser. The request is judged now; the person's rights are judged when it is opened. One statement.
  * @throws {OAuthError}
  */
-export function pushRequest(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { ctx, client } = req;
-    const proof = await dpopProofOf(web, req);
-    const parameters = boundRequest(req, await requestIn(req, client), proof);
-    try {
-      await validate(ctx, await findAddressee(web, req, parameters), parameters, { session: null, pushed: true });
-    } catch (error) {
-      throw inJson(error);
-    }
-    const reference = randomToken('');
-    const now = ctx.clock.now();
-    const expires_at = new Date(now.getTime() + lifetimeSeconds * 1000);
-    const row = { digest: digest(reference), client_id: client.id, parameters: { ...parameters.all }, created_at: now, expires_at };
-    if (!(await insertPushedRequest(ctx.scope, row, proof && proof.use))) throw proofRefused(ctx, usedBefore);
-    res.status(201).set('Cache-Control', 'no-store');
-    res.json({ request_uri: requestUriPrefix + reference, expires_in: lifetimeSeconds });
-  };
-}
+export const pushRequest = (web: Web) => async (req: Request, res: Response) => {
+  const { ctx, client } = req;
+  const proof = await dpopProofOf(web, req);
+  const parameters = boundRequest(req, await requestIn(req, client), proof);
+  try {
+    await validate(ctx, await findAddressee(web, req, parameters), parameters, { session: null, pushed: true });
+  } catch (error) {
+    throw inJson(error);
+  }
+  const reference = randomToken('');
+  const now = ctx.clock.now();
+  const expires_at = new Date(now.getTime() + lifetimeSeconds * 1000);
+  const row = { digest: digest(reference), client_id: client.id, parameters: { ...parameters.all }, created_at: now, expires_at };
+  if (!(await insertPushedRequest(ctx.scope, row, proof && proof.use))) throw proofRefused(ctx, usedBefore);
+  res.status(201).set('Cache-Control', 'no-store');
+  res.json({ request_uri: requestUriPrefix + reference, expires_in: lifetimeSeconds });
+};

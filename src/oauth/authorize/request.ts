@@ -14,7 +14,6 @@ export type ResponseMode = (typeof responseModes)[number];
 /** Whether the answer is signed (JARM 2.3). */
 export const isSigned = (mode: ResponseMode): boolean => mode === 'jwt' || mode.endsWith('.jwt');
 
-/** Whether the answer travels in the fragment of the redirect URI. */
 export const isFragment = (mode: string): boolean => mode === 'fragment' || mode === 'fragment.jwt';
 
 /** Whether answers to the client may travel in the fragment: it runs where the browser is. */

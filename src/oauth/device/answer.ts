@@ -43,33 +43,31 @@ async function questionOf(req: Request): Promise<DeviceQuestion & Pick<DeviceAut
 }
 
 /** POST /device/answer (RFC 8628 3.3): the person's yes or no, which counts once. @throws {PageError} 400 */
-export function answerDevice(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { ctx, form } = req;
-    const decision = form.get('decision');
-    if (decision !== 'allow' && decision !== 'deny') throw new PageError(400, 'invalid_request', message('refusal.no_answer'));
-    const question = await questionOf(req);
-    const answerer = { session: sessionOf(req), origin: originOf(req) };
-    const allowed = decision === 'allow';
-    if (allowed && !(await isSignInMet(req, res, question, devicePath))) return;
-    const answered = await (allowed ? approveDevice : denyDevice)(ctx, question, answerer);
-    if (!answered) throw refuse('expired_token', message('refusal.device_code_answered'));
-    const words = wordsOf(req);
-    const { t } = words;
-    const client = shownNameOf(words, question.client);
-    const page = allowed
-      ? {
-          title: t('device_answer.allowed'),
-          tone: 'good' as const,
-          text: [t('device_answer.allowed_text', { client }), t('device_answer.allowed_end')],
-          next: { href: '/account', label: t('device_answer.next') },
-        }
-      : {
-          title: t('device_answer.denied'),
-          tone: 'info' as const,
-          text: [t('device_answer.denied_text', { client })],
-          next: { href: anotherCode.href, label: t(anotherCode.label) },
-        };
-    web.renderPage(res, 'account/message', { ...basePage(ctx.environment, { title: page.title, request_id: req.request_id }), ...page });
-  };
-}
+export const answerDevice = (web: Web) => async (req: Request, res: Response) => {
+  const { ctx, form } = req;
+  const decision = form.get('decision');
+  if (decision !== 'allow' && decision !== 'deny') throw new PageError(400, 'invalid_request', message('refusal.no_answer'));
+  const question = await questionOf(req);
+  const answerer = { session: sessionOf(req), origin: originOf(req) };
+  const allowed = decision === 'allow';
+  if (allowed && !(await isSignInMet(req, res, question, devicePath))) return;
+  const answered = await (allowed ? approveDevice : denyDevice)(ctx, question, answerer);
+  if (!answered) throw refuse('expired_token', message('refusal.device_code_answered'));
+  const words = wordsOf(req);
+  const { t } = words;
+  const client = shownNameOf(words, question.client);
+  const page = allowed
+    ? {
+        title: t('device_answer.allowed'),
+        tone: 'good' as const,
+        text: [t('device_answer.allowed_text', { client }), t('device_answer.allowed_end')],
+        next: { href: '/account', label: t('device_answer.next') },
+      }
+    : {
+        title: t('device_answer.denied'),
+        tone: 'info' as const,
+        text: [t('device_answer.denied_text', { client })],
+        next: { href: anotherCode.href, label: t(anotherCode.label) },
+      };
+  web.renderPage(res, 'account/message', { ...basePage(ctx.environment, { title: page.title, request_id: req.request_id }), ...page });
+};

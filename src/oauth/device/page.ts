@@ -68,14 +68,12 @@ function renderEntry(web: Web, req: Request, res: Response, user_code: string, e
 }
 
 /** GET /device (RFC 8628 3.3): where a person types the code. One in the link fills the field, no more. */
-export function devicePage(web: Web) {
-  return (req: Request, res: Response): void =>
-    signedInForDevice(req, res, () => {
-      const typed = (queryOf(req).get('user_code') ?? '').slice(0, maxTyped);
-      const code = readUserCode(typed);
-      renderEntry(web, req, res, code === null ? typed : showUserCode(code));
-    });
-}
+export const devicePage = (web: Web) => (req: Request, res: Response) =>
+  signedInForDevice(req, res, () => {
+    const typed = (queryOf(req).get('user_code') ?? '').slice(0, maxTyped);
+    const code = readUserCode(typed);
+    renderEntry(web, req, res, code === null ? typed : showUserCode(code));
+  });
 
 /** The page that asks, every time: whose device it is, what it gets, and all by which a person tells the own device from a stranger's (RFC 8628 5.4). */
 async function renderApproval(
@@ -135,29 +133,27 @@ async function renderApproval(
 }
 
 /** POST /device: a code that waits leads to the page that asks; any other is counted, and ten in ten minutes are the last (RFC 8628 5.1). @throws {RateLimitedError} */
-export function enterUserCode(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { ctx, form } = req;
-    const typed = (form.get('user_code') ?? '').slice(0, maxTyped);
-    if (typed.trim() === '') return renderEntry(web, req, res, '', message('refusal.device_code_missing'));
-    const { id: session_id, user_id } = sessionOf(req);
-    const guesser: Guesser = { session_id, user_id, address: addressKey(req.ip), network: networkKey(req.ip), origin: originOf(req) };
-    const wait = await countGuess(ctx, guesser);
-    if (wait !== null) throw new RateLimitedError(wait);
-    const user_code = readUserCode(typed);
-    const code = user_code === null ? null : await waitingDeviceCode(ctx, user_code);
-    const client = code && (await enabledClient(ctx, code.client_id));
-    const resource = code === null || code.resource === null ? null : await apiResourceOf(ctx, code.resource);
-    if (user_code === null || !code || !client || (code.resource !== null && !resource))
-      return renderEntry(web, req, res, typed, message('refusal.device_code_wrong'));
-    await returnDeviceGuess(ctx, guesser);
-    const word = form.all['organization'] ?? code.organization ?? undefined;
-    const organization_choice = await organizationChoice(ctx, client, word, sessionOf(req));
-    if (organization_choice.kind === 'choose') {
-      const shown = showUserCode(user_code);
-      const chooser = { action: devicePath, hidden: { user_code: shown }, return_to: pathFor(shown) };
-      return renderDeviceChooser(web, req, res, { ...chooser, client, options: organization_choice.options });
-    }
-    await renderApproval(web, req, res, { code, user_code, client, resource, organization_choice });
-  };
-}
+export const enterUserCode = (web: Web) => async (req: Request, res: Response) => {
+  const { ctx, form } = req;
+  const typed = (form.get('user_code') ?? '').slice(0, maxTyped);
+  if (typed.trim() === '') return renderEntry(web, req, res, '', message('refusal.device_code_missing'));
+  const { id: session_id, user_id } = sessionOf(req);
+  const guesser: Guesser = { session_id, user_id, address: addressKey(req.ip), network: networkKey(req.ip), origin: originOf(req) };
+  const wait = await countGuess(ctx, guesser);
+  if (wait !== null) throw new RateLimitedError(wait);
+  const user_code = readUserCode(typed);
+  const code = user_code === null ? null : await waitingDeviceCode(ctx, user_code);
+  const client = code && (await enabledClient(ctx, code.client_id));
+  const resource = code === null || code.resource === null ? null : await apiResourceOf(ctx, code.resource);
+  if (user_code === null || !code || !client || (code.resource !== null && !resource))
+    return renderEntry(web, req, res, typed, message('refusal.device_code_wrong'));
+  await returnDeviceGuess(ctx, guesser);
+  const word = form.all['organization'] ?? code.organization ?? undefined;
+  const organization_choice = await organizationChoice(ctx, client, word, sessionOf(req));
+  if (organization_choice.kind === 'choose') {
+    const shown = showUserCode(user_code);
+    const chooser = { action: devicePath, hidden: { user_code: shown }, return_to: pathFor(shown) };
+    return renderDeviceChooser(web, req, res, { ...chooser, client, options: organization_choice.options });
+  }
+  await renderApproval(web, req, res, { code, user_code, client, resource, organization_choice });
+};

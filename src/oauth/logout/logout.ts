@@ -83,24 +83,22 @@ function confirm(web: Web, req: Request, res: Response, request: LogoutRequest, 
  * GET and POST /oauth/logout (RP-Initiated Logout 1.0 2). An ID token of the person who is signed in ends the session at once; without
  * one the person is asked, because a link alone must not sign anybody out. Nobody signed in: there is nothing to end.
  */
-export function endSession(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const parameters = req.method === 'POST' ? req.form : queryOf(req);
-    const request = await readLogoutRequest(req.ctx, parameters);
-    const session = signInSession(req);
-    if (isForeignPost(req)) {
-      // Another site's form comes without our cookie; the GET that follows comes with it.
-      const again = withParameters(oauthEndpoints.end_session_endpoint, parameters.all);
-      if (again.length <= 8_192) return res.redirect(303, again);
-    }
-    if (session !== null && request.hint?.sub !== session.user_id) return confirm(web, req, res, request, session);
-    await signOut(req, res);
-    // Without an ID token nothing shows that the application's request is the person's own: no redirect (RP-Initiated Logout 1.0 2).
-    const destination = destinationOf(request);
-    const unproven = request.hint === null && request.redirect_uri !== null;
-    await answerLoggedOut(web, req, res, unproven ? { ...destination, redirect_uri: null, stays: 'unproven' } : destination);
-  };
-}
+export const endSession = (web: Web) => async (req: Request, res: Response) => {
+  const parameters = req.method === 'POST' ? req.form : queryOf(req);
+  const request = await readLogoutRequest(req.ctx, parameters);
+  const session = signInSession(req);
+  if (isForeignPost(req)) {
+    // Another site's form comes without our cookie; the GET that follows comes with it.
+    const again = withParameters(oauthEndpoints.end_session_endpoint, parameters.all);
+    if (again.length <= 8_192) return res.redirect(303, again);
+  }
+  if (session !== null && request.hint?.sub !== session.user_id) return confirm(web, req, res, request, session);
+  await signOut(req, res);
+  // Without an ID token nothing shows that the application's request is the person's own: no redirect (RP-Initiated Logout 1.0 2).
+  const destination = destinationOf(request);
+  const unproven = request.hint === null && request.redirect_uri !== null;
+  await answerLoggedOut(web, req, res, unproven ? { ...destination, redirect_uri: null, stays: 'unproven' } : destination);
+};
 
 /** Middleware: `csrf` for signed-in browsers; a second click, or one after a sign-out in another tab, passes without a token. */
 export async function csrfWhileSignedIn(req: Request, res: Response, next: NextFunction): Promise<void> {
@@ -109,14 +107,12 @@ export async function csrfWhileSignedIn(req: Request, res: Response, next: NextF
 }
 
 /** POST /oauth/logout/confirm: the person's answer. */
-export function confirmLogout(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { form, ctx } = req;
-    const decision = form.get('decision');
-    if (decision === 'stay') return res.redirect(303, '/account');
-    const text = ctx.crypto.sealer.openText(form.get('request') ?? '', `${aad} ${ctx.environment.id}`);
-    if (decision !== 'logout' || text === null) throw new PageError(400, 'invalid_request', message('refusal.form_changed'));
-    await signOut(req, res);
-    await answerLoggedOut(web, req, res, JSON.parse(text) as Destination);
-  };
-}
+export const confirmLogout = (web: Web) => async (req: Request, res: Response) => {
+  const { form, ctx } = req;
+  const decision = form.get('decision');
+  if (decision === 'stay') return res.redirect(303, '/account');
+  const text = ctx.crypto.sealer.openText(form.get('request') ?? '', `${aad} ${ctx.environment.id}`);
+  if (decision !== 'logout' || text === null) throw new PageError(400, 'invalid_request', message('refusal.form_changed'));
+  await signOut(req, res);
+  await answerLoggedOut(web, req, res, JSON.parse(text) as Destination);
+};

@@ -4,7 +4,7 @@ import { chosenIdProblems } from '../../domain/clients/names.js';
 import type { ClientInput, OwnedClientInput } from '../../domain/clients/rules.js';
 import type { Context } from '../../domain/context.js';
 import { emitClientRegistered } from '../../domain/events/clients.js';
-import { Refusal, refuseIfAny, type Problem } from '../../domain/refusal.js';
+import { invalidValue, type Problem, Refusal, refuseIfAny, unfit } from '../../domain/refusal.js';
 import { insertClientIfMissing, type ClientRow } from '../../db/tables/clients.js';
 import { forgetDeletedName } from '../../db/tables/deleted_names.js';
 import type { ApiErrorCode } from '../../lib/error-codes.js';
@@ -17,7 +17,7 @@ const administrated = [
 ] as const satisfies readonly (keyof ClientInput)[]; // prettier-ignore
 
 const attribute = 'client_id_metadata_uri';
-const refusal = (code: ApiErrorCode, detail: string): Problem => ({ status: 422, code, detail, attribute });
+const refusal = (code: ApiErrorCode, detail: string): Problem => unfit(attribute, code, detail);
 
 const administratedNames: ReadonlySet<string> = new Set(administrated);
 
@@ -26,7 +26,7 @@ export function documentProblems(input: ClientInput, row: ClientRow | null): Pro
   const stored = new Map<string, unknown>(Object.entries(row ?? {}));
   return Object.entries(input)
     .filter(([name, value]) => value !== undefined && !administratedNames.has(name) && !isDeepStrictEqual(value, stored.get(name)))
-    .map(([name]) => ({ status: 422, code: 'invalid_value', detail: 'The metadata document of the client says this.', attribute: name }));
+    .map(([name]) => invalidValue(name, 'The metadata document of the client says this.'));
 }
 
 /** What is wrong with the address of a document that is to be registered. */

@@ -56,7 +56,7 @@ test('neither version nor updated_at move, and nobody forgets the clients that i
   const after = await shown(client);
   expect(after.attributes.last_used_at).not.toBeNull();
   expect([after.meta, after.attributes.updated_at, await changes()]).toEqual([meta, attributes.updated_at, before]);
-  await api.patch(`/clients/${client.id}`, { data: { type: 'client', id: client.id, attributes: { name: 'Renamed' } } });
+  await api.update('clients', client.id, { name: 'Renamed' });
   expect(await changes()).not.toEqual(before);
 });
 

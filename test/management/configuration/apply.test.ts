@@ -10,7 +10,7 @@ const ctx = contextOf(service);
 const api = shared(() => manage(service.url));
 
 beforeAll(async () => {
-  await api.create('webhooks', 'webhook', { name: 'everything', url: 'https://hooks.example/', events: ['*'], status: 'enabled' });
+  await api.create('webhooks', { name: 'everything', url: 'https://hooks.example/', events: ['*'], status: 'enabled' });
 });
 
 const countOf = async (table: string) => Number((await ctx.scope.knex(table).count('* as count').first())?.['count']);
@@ -187,7 +187,7 @@ test('a connection that moves to another provider is given its secret anew, or n
 test('clients that came by themselves are in no export, are not pruned, and a document can not take their name', async () => {
   const environment = (await api.get('/environments?filter[slug]=default')).body['data'][0].id as string;
   const open = { dynamic_registration_enabled: true };
-  await api.patch(`/environments/${environment}`, { data: { type: 'environment', id: environment, attributes: open } });
+  await api.update('environments', environment, open);
   const registered = await fetch(`${service.url}/oauth/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -240,26 +240,21 @@ test('deletion takes prune, and happens only in collections that the document ha
   expect(((await exported(api))['roles'] as Document[]).map((one) => one['name'])).toContain('going');
   const inner = { version: 1, clients: [{ client_id: 'coming', name: 'Coming', application_type: 'machine', grants: [] }] };
   await applied(api, { ...inner, clients: [{ ...inner.clients[0], grants: [{ api_resource: 'urn:example:pruned', scopes: ['two'] }] }] });
-  const role = await api.create('roles', 'role', { name: 'held' });
-  await api.create('users', 'user', { email: 'holder@example.com' }, { roles: { data: [link('role', role['id']).data] } });
+  const role = await api.create('roles', { name: 'held' });
+  await api.create('users', { email: 'holder@example.com' }, { roles: { data: [link('role', role['id']).data] } });
   const refused = await apply(api, { version: 1, roles: [] }, { prune: true });
   expect([refused.status, problemsOf(refused)]).toEqual([422, ['role_in_use /meta/document/roles']]);
 });
 
 test('the client that applies a document is never deleted by it, and keeps what it may do (attack 33.690)', async () => {
   const management = (await api.get(`/api_resources?filter[identifier]=${service.url}/api`)).body['data'][0] as Document;
-  const { client_secret } = (await api.create('clients', 'client', { name: 'Pipeline', application_type: 'machine' }))['attributes'];
+  const { client_secret } = (await api.create('clients', { name: 'Pipeline', application_type: 'machine' }))['attributes'];
   const id = (await api.get('/clients?filter[search]=Pipeline')).body['data'][0].id as string;
   const scopes = ['environments', 'clients', 'client_grants', 'connections', 'api_resources'].flatMap((one) => [
     `${one}:read`,
     `${one}:write`,
   ]);
-  await api.create(
-    'client_grants',
-    'client_grant',
-    { scopes },
-    { client: link('client', id), api_resource: link('api_resource', management['id']) },
-  );
+  await api.create('client_grants', { scopes }, { client: link('client', id), api_resource: link('api_resource', management['id']) });
   const pipeline = new Api(service.url, await managementToken(service.url, { id, client_secret }));
   const all = ((await exported(api))['clients'] as Document[]).map((one) => ({ client_id: one['client_id'] as string }));
   const meta = await applied(pipeline, { version: 1, clients: all.filter((one) => one.client_id !== id) }, { prune: true });
@@ -272,7 +267,7 @@ test('the client that applies a document is never deleted by it, and keeps what 
 
 test('another state than the expected one is refused, whoever changed it; the right one is taken', async () => {
   const { state } = (await api.get('/config')).body['meta'] as Document;
-  await api.create('roles', 'role', { name: 'meanwhile' });
+  await api.create('roles', { name: 'meanwhile' });
   const document = only('roles', { name: 'expected' });
   const refused = await apply(api, document, { expected_state: state });
   expect([refused.status, problemsOf(refused)]).toEqual([409, ['state_changed /meta/expected_state']]);

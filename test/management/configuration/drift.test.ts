@@ -12,8 +12,7 @@ async function drift(): Promise<Document> {
   expect(answer.status).toBe(200);
   return answer.body['meta'] as Document;
 }
-const change = async (path: string, type: string, id: string, attributes: Document) =>
-  expect((await api.patch(`/${path}/${id}`, { data: { type, id, attributes } })).status).toBe(200);
+const change = async (...of: Parameters<typeof api.update>) => expect((await api.update(...of)).status).toBe(200);
 
 test('without a document there is no drift; applied as it stands neither', async () => {
   expect(await drift()).toMatchObject({ applied: null, changes: [], summary: { create: 0, update: 0, delete: 0 } });
@@ -23,12 +22,12 @@ test('without a document there is no drift; applied as it stands neither', async
 });
 
 test('what was changed, deleted and rotated by hand is told with the values, who did it and when; what the document leaves open is not', async () => {
-  await change('clients', 'client', 'shop', { name: 'Hand-made', description: 'not in the document' });
+  await change('clients', 'shop', { name: 'Hand-made', description: 'not in the document' });
   await api.patch('/clients/shop/rotate_secret');
   const orders = (await api.get('/permissions?filter[name]=orders:write')).body['data'][0].id as string;
   await api.delete(`/permissions/${orders}`);
-  await change('environments', 'environment', (await api.get('/environments')).body['data'][0].id, { session_lifetime: 3600 });
-  await api.create('roles', 'role', { name: 'by hand' });
+  await change('environments', (await api.get('/environments')).body['data'][0].id, { session_lifetime: 3600 });
+  await api.create('roles', { name: 'by hand' });
   const found = await drift();
   const by = { actor_kind: 'client', actor_id: managementClient.id, display: 'Management client' };
   expect(found['changes']).toEqual([
@@ -69,8 +68,8 @@ test('what was changed, deleted and rotated by hand is told with the values, who
 test('where a document prunes, what was added by hand is drift too', async () => {
   const roles = { version: 1, roles: shopDocument['roles'] };
   await applied(api, roles, { prune: true });
-  const role = await api.create('roles', 'role', { name: 'added' });
-  await api.create('connections', 'connection', { name: 'not-pruned', display_name: 'x', strategy: 'google', provider_client_id: 'x', provider_client_secret: 'y' }); // prettier-ignore
+  const role = await api.create('roles', { name: 'added' });
+  await api.create('connections', { name: 'not-pruned', display_name: 'x', strategy: 'google', provider_client_id: 'x', provider_client_secret: 'y' }); // prettier-ignore
   const found = (await drift())['changes'] as Document[];
   expect(found.map(({ action, kind, key }) => `${action} ${kind} ${key}`)).toEqual(['create role added']);
   expect(found[0]?.['changed']).toMatchObject({ actor_id: managementClient.id });

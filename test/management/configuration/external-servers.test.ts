@@ -61,16 +61,16 @@ test('what is set back is the default, and what is absent is left alone', async 
 test('prune deletes what the lists do not have, but no grant for an organization or a group', async () => {
   await applied(api, document({ grants: [everybody, clerks] }));
   const [{ id: server_id } = {}] = (await api.get('/external_servers')).body['data'] as Document[];
-  const organization = await api.create('organizations', 'organization', { name: 'acme', display_name: 'Acme' });
+  const organization = await api.create('organizations', { name: 'acme', display_name: 'Acme' });
   const ofAcme = { organization: link('organization', organization['id'] as string) };
   const named = { client: link('client', 'desk'), external_server: link('external_server', server_id as string), ...ofAcme };
-  const kept = await api.create('outbound_grants', 'outbound_grant', { external_client_id: 'desk' }, named);
+  const kept = await api.create('outbound_grants', { external_client_id: 'desk' }, named);
   expect(changes(await applied(api, document({ grants: [everybody] }), { prune: true }))).toEqual([
     `delete outbound_grant desk -> ${issuer} (clerk)`,
   ]);
   expect((await grants()).map(({ id }) => id)).toContain(kept['id']);
   expect((await exported(api))['external_servers'][0].grants).toHaveLength(1);
-  await api.create('outbound_grants', 'outbound_grant', { external_client_id: 'x' }, { ...named, organization: { data: null } });
+  await api.create('outbound_grants', { external_client_id: 'x' }, { ...named, organization: { data: null } });
   const [drifted] = (await api.get('/config/drift')).body['meta'].changes as Document[];
   expect(drifted).toMatchObject({ action: 'create', kind: 'outbound_grant', key: `desk -> ${issuer}` });
   const all = await applied(api, { version: 1, external_servers: [] }, { prune: true });

@@ -66,8 +66,8 @@ const heldRequest = (name: string, ask: () => Promise<ApiAnswer>) =>
 test('an environment of thousands of permissions is exported, compared and left alone without holding the event loop (attack 18.1041)', async () => {
   // What a first attempt has left.
   await ctx.db.knex('api_resources').where({ identifier: 'https://many.example' }).del();
-  const resource = await api.create('api_resources', 'api_resource', { identifier: 'https://many.example', name: 'Many' });
-  await api.create('permissions', 'permission', { name: 'zero' }, { api_resource: link('api_resource', resource['id']) });
+  const resource = await api.create('api_resources', { identifier: 'https://many.example', name: 'Many' });
+  await api.create('permissions', { name: 'zero' }, { api_resource: link('api_resource', resource['id']) });
   const { version } = await exported(api);
   await applied(
     api,

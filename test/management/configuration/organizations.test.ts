@@ -102,7 +102,7 @@ test('what differs is changed, null is the default, and drift says who changed i
     { action: 'delete', kind: 'organization_domain', key: 'acme#acme-labs.example' },
   ]);
   const id = await idOf('acme');
-  await api.patch(`/organizations/${id}`, { data: { type: 'organization', id, attributes: { require_sso: 'everyone' } } });
+  await api.update('organizations', id, { require_sso: 'everyone' });
   expect((await api.get('/config/drift')).body['meta'].changes).toMatchObject([
     { kind: 'organization', key: 'acme', attributes: { require_sso: ['nobody', 'everyone'] }, changed: { actor_id: managementClient.id } },
   ]);
@@ -112,13 +112,8 @@ test('members, invitations and directories are data: a document leaves them, and
   await applied(api, document());
   const of = await idOf('acme');
   const user = await addUser(ctx);
-  await api.create(
-    'organization_memberships',
-    'organization_membership',
-    {},
-    { organization: link('organization', of), user: link('user', user.id) },
-  );
-  await api.create('directories', 'directory', {}, { organization: link('organization', of) });
+  await api.create('organization_memberships', {}, { organization: link('organization', of), user: link('user', user.id) });
+  await api.create('directories', {}, { organization: link('organization', of) });
   expect(told(await plan(api, document(), { prune: true }))).toEqual([]);
   expect(JSON.stringify(await exported(api))).not.toContain(user.email);
   const none = await apply(api, { version: 1, organizations: [] }, { prune: true });
@@ -138,7 +133,7 @@ test('a state that was seen without organizations is the same with them', async 
   const { state } = (await api.get('/config')).body['meta'] as Document;
   expect((await plan(api, { version: 1, roles: [role] }, { expected_state: state })).status).toBe(200);
   const id = await idOf('acme');
-  await api.patch(`/organizations/${id}`, { data: { type: 'organization', id, attributes: { display_name: 'Other' } } });
+  await api.update('organizations', id, { display_name: 'Other' });
   expect((await plan(api, { version: 1, roles: [role] }, { expected_state: state })).status).toBe(200);
   expect((await plan(api, document(), { expected_state: state })).status).toBe(409);
 });

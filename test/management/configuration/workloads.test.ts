@@ -45,9 +45,7 @@ test('the list is replaced as a whole: what is narrowed leaves no wider one behi
   expect((await credentials()).map(({ attributes }) => attributes.claims)).toEqual([narrowed.claims]);
   expect((await applied(api, { version: 1, clients: [client] }))['changes']).toEqual([]);
   const drifted = (await credentials())[0]?.['id'] as string;
-  await api.patch(`/federated_credentials/${drifted}`, {
-    data: { type: 'federated_credential', id: drifted, attributes: { audience: 'elsewhere' } },
-  });
+  await api.update('federated_credentials', drifted, { audience: 'elsewhere' });
   await applied(api, document([narrowed]));
   await api.delete(`/federated_credentials/${(await credentials())[0]?.['id']}`);
   const found = (await api.get('/config/drift')).body['meta'].changes as Document[];

@@ -140,7 +140,7 @@ describe('what is stored', () => {
 
   test('what comes by name only is there without anybody who names it, in the order of its transaction', async () => {
     const from = await now(api);
-    const { id } = await api.create('clients', 'client', { name: 'Shop', application_type: 'machine' });
+    const { id } = await api.create('clients', { name: 'Shop', application_type: 'machine' });
     const { events } = await follow(api, from, 2);
     expect(events.map((one) => [one['attributes'].event_type, one['attributes'].payload.data.id])).toEqual([
       ['client.registered', id],

@@ -38,7 +38,7 @@ test('events of collections that the caller may not read are left out, and named
   const reader = await manage(service.url, 'events:read clients:read');
   const from = await now(api);
   await emitRole(ctx, 'hidden');
-  const { id } = await api.create('clients', 'client', { name: 'Shop', application_type: 'machine' });
+  const { id } = await api.create('clients', { name: 'Shop', application_type: 'machine' });
   const hidden = (await follow(api, from, 3)).events[0]?.['id'] as string;
   const page = await pageOf(reader, from);
   expect(page['data'].map((one: { attributes: { payload: { data: { id: string } } } }) => one.attributes.payload.data.id)).toEqual([

@@ -161,12 +161,10 @@ describe('whoever may no longer read', () => {
       .first()) as { id: string };
     const grant = await api.create(
       'client_grants',
-      'client_grant',
       { scopes },
       { client: { data: { type: 'client', id: client.id } }, api_resource: { data: { type: 'api_resource', id: resource.id } } },
     );
-    const grantTo = (left: string[]) =>
-      api.patch(`/client_grants/${grant['id']}`, { data: { type: 'client_grant', id: grant['id'], attributes: { scopes: left } } });
+    const grantTo = (left: string[]) => api.update('client_grants', grant['id'], { scopes: left });
     const reader = new Api(service.url, await managementToken(service.url, { id: client.id, client_secret: client.client_secret }));
     const stream = await streamOf(reader, '?page[after]=now');
     await emitRole(ctx, 'seen');

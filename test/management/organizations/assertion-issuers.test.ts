@@ -47,10 +47,8 @@ const oidc = () => ({
   provider_client_id: 'x',
   provider_client_secret: 's',
 });
-const make = (by: Api, attributes: Record<string, unknown>) =>
-  by.post('/connections', { data: { type: 'connection', attributes: { ...oidc(), ...attributes } } });
-const change = (id: string, attributes: Record<string, unknown>) =>
-  api.patch(`/connections/${id}`, { data: { type: 'connection', id, attributes } });
+const make = (by: Api, attributes: Record<string, unknown>) => by.attempt('connections', { ...oidc(), ...attributes });
+const change = (id: string, attributes: Record<string, unknown>) => api.update('connections', id, attributes);
 
 test('an organization’s administrator takes no assertions of an issuer whose are taken, and the first goes on (attack 43.1604)', async () => {
   const own = 'https://own-idp.example';
@@ -79,8 +77,8 @@ test('nor does an administrator of the environment by mistake; of another tenant
   expect((await make(operator, { issuer, assertions: 'on', assertion_tenant: 'own' })).status).toBe(409);
   // Whatever else changes of the one that takes them isn't judged anew.
   const { id } = theirs;
-  const renamed = await operator.patch(`/connections/${id}`, { data: { type: 'connection', id, attributes: { display_name: 'Renamed' } } });
+  const renamed = await operator.update('connections', id, { display_name: 'Renamed' });
   expect(renamed.status).toBe(200);
-  await operator.patch(`/connections/${id}`, { data: { type: 'connection', id, attributes: { assertions: 'off' } } });
+  await operator.update('connections', id, { assertions: 'off' });
   expect((await make(operator, { issuer, assertions: 'on' })).status).toBe(201);
 });

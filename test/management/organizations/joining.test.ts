@@ -28,9 +28,8 @@ beforeAll(async () => {
 
 let number = 0;
 const email = () => `one-${(number += 1)}@${domain}`;
-const create = (api: Api | undefined, attributes: Document) => (api as Api).post('/users', { data: { type: 'user', attributes } });
-const change = (api: Api | undefined, { id }: Pick<UserRow, 'id'>, attributes: Document) =>
-  (api as Api).patch(`/users/${id}`, { data: { type: 'user', id, attributes } });
+const create = (api: Api | undefined, attributes: Document) => (api as Api).attempt('users', attributes);
+const change = (api: Api | undefined, { id }: Pick<UserRow, 'id'>, attributes: Document) => (api as Api).update('users', id, attributes);
 const told = ({ status, body }: { status: number; body: Document }) => [status, body['errors']?.[0]?.code, body['errors']?.[0]?.meta];
 const refused = [403, 'scope_escalation', { required: [given] }];
 
@@ -51,9 +50,7 @@ test('whoever has such an address and has yet to come reaches as far already (at
   expect(told(await change(narrow, user, { password }))).toEqual(refused);
   const app = { kind: 'totp', name: 'Phone', secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' };
   const relationships = { user: { data: { type: 'user', id: user.id } } };
-  expect(told(await (narrow as Api).post('/authenticators', { data: { type: 'authenticator', attributes: app, relationships } }))).toEqual(
-    refused,
-  );
+  expect(told(await (narrow as Api).attempt('authenticators', app, relationships))).toEqual(refused);
   expect((await change(wide, user, { password })).status).toBe(200);
 });
 

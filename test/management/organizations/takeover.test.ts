@@ -45,8 +45,7 @@ beforeAll(async () => {
   api = new Api(service.url, (await redeem(service.url, client, code)).body.access_token);
 });
 
-const change = (attributes: Record<string, unknown>) =>
-  api.patch(`/connections/${connection.id}`, { data: { type: 'connection', id: connection.id, attributes } });
+const change = (attributes: Record<string, unknown>) => api.update('connections', connection.id, attributes);
 const certified = (key: SamlKeyPair | undefined) => ({
   options: { idp_entity_id: entityId, idp_sso_url: 'https://provider.example/sso', idp_certificates: [key?.certificate ?? ''] },
 });
@@ -81,8 +80,7 @@ test('an organization’s connection is not its administrators’ to change once
 
 test('somebody who may write users is not an organization’s administrator by one’s password, address or session (attack 43.1496)', async () => {
   const narrow = await manage(service.url, 'users:write authenticators:write sessions:write');
-  const set = (attributes: Record<string, unknown>) =>
-    narrow.patch(`/users/${admin.id}`, { data: { type: 'user', id: admin.id, attributes } });
+  const set = (attributes: Record<string, unknown>) => narrow.update('users', admin.id, attributes);
   for (const attributes of [{ password: 'a password of mine, long enough' }, { email: 'mine@evil.example' }, { external_id: 'mine' }]) {
     const { status, body } = await set(attributes);
     expect([status, body['errors']?.[0].code]).toEqual([403, 'scope_escalation']);
@@ -118,12 +116,12 @@ test('who may write connections, directories or set-up links alone makes nothing
   const related = { organization: link('organization', organization.id) };
   const oidc = { strategy: 'oidc', issuer: 'https://provider.example', provider_client_id: 'x', provider_client_secret: 's' };
   const kinds = [
-    ['connections', 'connection', { name: 'speaker', display_name: 'Speaker', ...oidc }, []],
-    ['directories', 'directory', {}, []],
-    ['setup_links', 'setup_link', { parts: ['connection'] }, organizationPermissions],
+    ['connections', { name: 'speaker', display_name: 'Speaker', ...oidc }, []],
+    ['directories', {}, []],
+    ['setup_links', { parts: ['connection'] }, organizationPermissions],
   ] as const;
-  for (const [path, type, attributes, more] of kinds) {
-    const make = (caller: Api) => caller.post(`/${path}`, { data: { type, attributes, relationships: related } });
+  for (const [path, attributes, more] of kinds) {
+    const make = (caller: Api) => caller.attempt(path, attributes, related);
     const own = new Set([...more, 'organizations:read', `${path}:read`, `${path}:write`]);
     const refused = await make(await manage(service.url, [...own].join(' ')));
     expect([refused.status, refused.body['errors']?.[0].meta]).toEqual([403, { required: ['users:write'] }]);
@@ -131,15 +129,15 @@ test('who may write connections, directories or set-up links alone makes nothing
     expect(made.status).toBe(201);
     const { id } = made.body['data'];
     const narrow = await manage(service.url, [...own].join(' '));
-    const then = type === 'setup_link' ? await narrow.patch(`/${path}/${id}/revoke`) : await narrow.delete(`/${path}/${id}`);
-    expect(then.status).toBe(type === 'setup_link' ? 200 : 403);
+    const then = path === 'setup_links' ? await narrow.patch(`/${path}/${id}/revoke`) : await narrow.delete(`/${path}/${id}`);
+    expect(then.status).toBe(path === 'setup_links' ? 200 : 403);
   }
 });
 
 test('roles that speak for an organization’s people are given from outside only by who may set those people’s passwords (attack 43.1507)', async () => {
   const organization = await addOrganization(ctx);
   const admin = await manage(service.url);
-  const created = await admin.create('roles', 'role', { name: 'Speakers', kind: 'organization' });
+  const created = await admin.create('roles', { name: 'Speakers', kind: 'organization' });
   const found = await admin.get('/permissions?filter[search]=connections:write&page[size]=100');
   const speaking = (found.body['data'] as ApiDocument[]).filter((one) => one['attributes'].name === 'connections:write');
   await admin.post(`/roles/${created['id']}/relationships/permissions`, links('permission', ...speaking.map((one) => one['id'] as string)));
@@ -149,8 +147,8 @@ test('roles that speak for an organization’s people are given from outside onl
   const [narrow, wide] = [await manage(service.url, base.join(' ')), await manage(service.url, [...base, 'users:write'].join(' '))];
   const related = { organization: link('organization', organization.id), roles };
   const attempts = (caller: Api) => [
-    () => caller.post('/organization_memberships', { data: { type: 'organization_membership', attributes: {}, relationships: { ...related, user: link('user', user.id) } } }),
-    () => caller.post('/organization_invitations', { data: { type: 'organization_invitation', attributes: { email: 'new@member.example' }, relationships: related } }),
+    () => caller.attempt('organization_memberships', {}, { ...related, user: link('user', user.id) }),
+    () => caller.attempt('organization_invitations', { email: 'new@member.example' }, related),
     () => caller.post(`/organizations/${organization.id}/relationships/default_roles`, roles),
   ]; // prettier-ignore
   for (const attempt of attempts(narrow)) {
@@ -190,8 +188,7 @@ test('who may write organizations alone deletes none that others come in through
 test('who may write organizations alone disables and enables none that others come in through (attack 60.1810, specification 13.2.32)', async () => {
   const narrow = await manage(service.url, 'organizations:read organizations:write');
   const wide = await manage(service.url, 'organizations:read organizations:write users:write roles:read');
-  const set = (caller: Api, id: string, attributes: Record<string, unknown>) =>
-    caller.patch(`/organizations/${id}`, { data: { type: 'organization', id, attributes } });
+  const set = (caller: Api, id: string, attributes: Record<string, unknown>) => caller.update('organizations', id, attributes);
   const [empty, linked, provisioned] = [await addOrganization(ctx), await addOrganization(ctx), await addOrganization(ctx)];
   const operator = await addUser(ctx);
   await permit(ctx, operator.id, 'roles:read');
@@ -226,8 +223,7 @@ test('who may write organizations and domains alone opens and shuts no way in by
     await addDomain(ctx, one, `waits-${index}.example`, { status: 'pending' });
     await addDomain(ctx, one, `shut-${index}.example`);
   }
-  const set = (caller: Api, { id }: { id: string }, require_sso: string) =>
-    caller.patch(`/organizations/${id}`, { data: { type: 'organization', id, attributes: { require_sso } } });
+  const set = (caller: Api, { id }: { id: string }, require_sso: string) => caller.update('organizations', id, { require_sso });
   const domainsOf = async (id: string) => (await wide.get(`/organization_domains?filter[organization]=${id}&sort=-domain`)).body['data'];
   const refusal = ({ status, body }: Awaited<ReturnType<Api['get']>>) => [status, body['errors']?.[0].meta];
   const refused = [403, { required: ['roles:read', 'users:write'] }];
@@ -245,8 +241,7 @@ test('who may write organizations and domains alone opens and shuts no way in by
 
 test('who acts for the organization itself asks for its provider, and gives up a domain (specification 13.2.32)', async () => {
   const id = connection.organization_id as string;
-  for (const require_sso of ['domains', 'nobody'])
-    expect((await api.patch(`/organizations/${id}`, { data: { type: 'organization', id, attributes: { require_sso } } })).status).toBe(200);
+  for (const require_sso of ['domains', 'nobody']) expect((await api.update('organizations', id, { require_sso })).status).toBe(200);
   await addDomain(ctx, { id }, 'given-up.example');
   const { body } = await api.get('/organization_domains?filter[domain]=given-up.example');
   expect((await api.delete(`/organization_domains/${body['data'][0].id}`)).status).toBe(204);
@@ -254,12 +249,10 @@ test('who acts for the organization itself asks for its provider, and gives up a
 
 test('who acts for the organization itself makes and changes what speaks for its people (specification 13.2.30)', async () => {
   const { organization_id } = connection;
-  const directory = await api.post('/directories', { data: { type: 'directory', attributes: {} } });
+  const directory = await api.attempt('directories', {});
   expect(directory.status).toBe(201);
   expect((await api.patch(`/directories/${directory.body['data'].id}/rotate_token`)).status).toBe(200);
   const oidc = { strategy: 'oidc', issuer: 'https://provider.example', provider_client_id: 'x', provider_client_secret: 's' };
-  const made = await api.post('/connections', {
-    data: { type: 'connection', attributes: { name: 'second', display_name: 'Second', ...oidc } },
-  });
+  const made = await api.attempt('connections', { name: 'second', display_name: 'Second', ...oidc });
   expect([made.status, made.body['data']?.relationships.organization.data.id]).toEqual([201, organization_id]);
 });

@@ -184,7 +184,7 @@ describe('token-claims-change', () => {
     await api.request('PATCH', `/users/${user.id}`, { body: { data: { type: 'user', id: user.id, attributes: { first_name: 'Greta' } } } });
     const [set] = await told('token-claims-change');
     expect(set?.members['claims']).toMatchObject({ given_name: 'Greta', email: user.email, roles: [] });
-    const role = await api.create('roles', 'role', { name: 'gardener' });
+    const role = await api.create('roles', { name: 'gardener' });
     await ctx.db.knex('user_roles').insert({ environment_id: ctx.environment.id, user_id: user.id, role_id: role['id'] });
     expect((await told('token-claims-change')).map(({ members }) => (members['claims'] as { roles: string[] }).roles)).toEqual([
       ['gardener'],
@@ -258,7 +258,7 @@ describe('who is told', () => {
   });
 
   test('a client with the audience `organization` hears of the members of organizations that use it (specification 20.3.4)', async () => {
-    const organization = await api.create('organizations', 'organization', { name: 'acme', display_name: 'Acme' });
+    const organization = await api.create('organizations', { name: 'acme', display_name: 'Acme' });
     const member = (of: UserRow) =>
       ctx.db.knex('organization_memberships').insert({
         environment_id: ctx.environment.id, id: crypto.randomUUID(), organization_id: organization['id'], user_id: of.id, source: 'manual',

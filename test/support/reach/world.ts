@@ -7,17 +7,17 @@ import { uuidv7 } from '../../../src/lib/random.js';
 import { addProviderToken } from '../provider-tokens.js';
 import { addClient, addGrant, type TestClient } from '../data.js';
 import { png } from '../images.js';
-import { link, links, type Api, type Document } from '../management.js';
+import { link, links, typeIn, type Api, type Document } from '../management.js';
 import { detailType, sampleKeys } from './interesting.js';
 import { addSignalStream } from '../signals.js';
 
 /** The issuer of the one external server. */
 export const outsideIssuer = 'https://outside.example';
 
-/** Records of each type that stand for what is harmless and what reaches far, by type, and their ids by name. */
 /** An API of somebody's own, where somebody may refund. */
 export const paymentsApi = 'https://payments.example';
 
+/** Records of each type that stand for what is harmless and what reaches far, by type, and their ids by name. */
 export type World = {
   readonly targets: ReadonlyMap<string, readonly string[]>;
   readonly id: (name: string) => string;
@@ -34,14 +34,8 @@ function keep({ ids, targets }: Maker, name: string, type: string, id: string): 
   return id;
 }
 
-const make = async (
-  maker: Maker,
-  name: string,
-  collection: string,
-  type: string,
-  attributes: Document,
-  relationships?: Document,
-): Promise<string> => keep(maker, name, type, (await maker.api.create(collection, type, attributes, relationships))['id'] as string);
+const make = async (maker: Maker, name: string, collection: string, attributes: Document, relationships?: Document): Promise<string> =>
+  keep(maker, name, typeIn(collection), (await maker.api.create(collection, attributes, relationships))['id'] as string);
 
 async function people(maker: Maker): Promise<void> {
   const { api, ids } = maker;
@@ -50,38 +44,23 @@ async function people(maker: Maker): Promise<void> {
   ids.set('permission far', permission('signing_keys:write'));
   const all = permissions.map((one) => one['id'] as string);
   const administrator = (await api.get('/roles?filter[name]=administrator')).body['data'][0]['id'] as string;
-  await make(maker, 'role near', 'roles', 'role', { name: 'Near' });
-  await make(maker, 'role far', 'roles', 'role', { name: 'Far' }, { permissions: links('permission', ...all) });
+  await make(maker, 'role near', 'roles', { name: 'Near' });
+  await make(maker, 'role far', 'roles', { name: 'Far' }, { permissions: links('permission', ...all) });
   ids.set(
     'role unheld',
-    await make(
-      maker,
-      'role unheld',
-      'roles',
-      'role',
-      { name: 'Unheld' },
-      { permissions: links('permission', permission('connections:write')) },
-    ),
+    await make(maker, 'role unheld', 'roles', { name: 'Unheld' }, { permissions: links('permission', permission('connections:write')) }),
   );
-  await make(maker, 'user near', 'users', 'user', { email: 'near@example.com' });
-  await make(
-    maker,
-    'user far',
-    'users',
-    'user',
-    { email: 'far@example.com', email_verified: true },
-    { roles: links('role', administrator) },
-  );
+  await make(maker, 'user near', 'users', { email: 'near@example.com' });
+  await make(maker, 'user far', 'users', { email: 'far@example.com', email_verified: true }, { roles: links('role', administrator) });
   // Somebody else, so that the last administrator is not what a refusal is about.
-  await make(maker, 'user further', 'users', 'user', { email: 'further@example.com' }, { roles: links('role', administrator) });
-  await make(maker, 'user blocked', 'users', 'user', { email: 'blocked@example.com' }, { roles: links('role', administrator) });
+  await make(maker, 'user further', 'users', { email: 'further@example.com' }, { roles: links('role', administrator) });
+  await make(maker, 'user blocked', 'users', { email: 'blocked@example.com' }, { roles: links('role', administrator) });
   await api.patch(`/users/${ids.get('user blocked')}/block`);
   // Last, so that nobody above has it.
   await make(
     maker,
     'role given',
     'roles',
-    'role',
     { name: 'Given', is_default: true },
     { permissions: links('permission', permission('audit_logs:read')) },
   );
@@ -91,39 +70,38 @@ async function applications(maker: Maker): Promise<void> {
   const { api, ids } = maker;
   const management = (await api.get('/api_resources')).body['data'].find((one: Document) => one['attributes'].is_system)['id'] as string;
   keep(maker, 'api far', 'api_resource', management);
-  await make(maker, 'api near', 'api_resources', 'api_resource', { identifier: 'https://api.example/near', name: 'Near' });
+  await make(maker, 'api near', 'api_resources', { identifier: 'https://api.example/near', name: 'Near' });
   const nearApi = { api_resource: link('api_resource', ids.get('api near') as string) };
-  await make(maker, 'detail type near', 'authorization_detail_types', 'authorization_detail_type', detailType('near'), nearApi);
+  await make(maker, 'detail type near', 'authorization_detail_types', detailType('near'), nearApi);
   await make(
     maker,
     'permission near',
     'permissions',
-    'permission',
     { name: 'near' },
     { api_resource: link('api_resource', ids.get('api near') as string) },
   );
   const web = { redirect_uris: ['https://app.example/cb'], grant_types: ['authorization_code', 'refresh_token'] };
   const machine = { application_type: 'machine' };
-  await make(maker, 'client near', 'clients', 'client', { name: 'Near', first_party: false, ...web });
-  await make(maker, 'client first', 'clients', 'client', { name: 'First', first_party: true, ...web });
+  await make(maker, 'client near', 'clients', { name: 'Near', first_party: false, ...web });
+  await make(maker, 'client first', 'clients', { name: 'First', first_party: true, ...web });
   const keyed = { ...machine, token_endpoint_auth_method: 'private_key_jwt', jwks: sampleKeys(1) };
-  await make(maker, 'client job', 'clients', 'client', { name: 'Job', ...keyed });
-  await make(maker, 'client far', 'clients', 'client', { name: 'Far', ...keyed });
-  const bare = await make(maker, 'client bare', 'clients', 'client', { name: 'Bare', ...machine, jwks: sampleKeys(1) });
+  await make(maker, 'client job', 'clients', { name: 'Job', ...keyed });
+  await make(maker, 'client far', 'clients', { name: 'Far', ...keyed });
+  const bare = await make(maker, 'client bare', 'clients', { name: 'Bare', ...machine, jwks: sampleKeys(1) });
   const saml = { saml_entity_id: 'https://app.example/saml', saml_acs_urls: ['https://app.example/acs'] };
-  await make(maker, 'client saml', 'clients', 'client', { name: 'SAML', application_type: 'saml', ...saml });
+  await make(maker, 'client saml', 'clients', { name: 'SAML', application_type: 'saml', ...saml });
   keep(maker, 'client system', 'client', 'management');
   const of = (name: string) => ({ client: link('client', ids.get(name) as string), api_resource: link('api_resource', management) });
-  await make(maker, 'grant far', 'client_grants', 'client_grant', { scopes: ['signing_keys:write', 'users:read'] }, of('client far'));
+  await make(maker, 'grant far', 'client_grants', { scopes: ['signing_keys:write', 'users:read'] }, of('client far'));
   const near = { client: link('client', bare), api_resource: link('api_resource', ids.get('api near') as string) };
-  await make(maker, 'grant near', 'client_grants', 'client_grant', { scopes: ['near'] }, near);
+  await make(maker, 'grant near', 'client_grants', { scopes: ['near'] }, near);
   const exchanging = {
     scopes: ['near'],
     subject_type: 'user',
     token_exchange: 'delegation',
     subject_audiences: ['https://api.example/near'],
   };
-  await make(maker, 'grant exchanging', 'client_grants', 'client_grant', exchanging, near);
+  await make(maker, 'grant exchanging', 'client_grants', exchanging, near);
 }
 
 /** Workloads that are a client which reaches nothing, and one that reaches far; and an issuer on which nothing rests. */
@@ -131,13 +109,13 @@ async function workloads(maker: Maker): Promise<void> {
   const { ids } = maker;
   for (const name of ['near', 'far', 'idle']) {
     const attributes = { name, issuer: `https://${name}.platform.example`, jwks: sampleKeys(1) };
-    const issuer = await make(maker, `trusted issuer ${name}`, 'trusted_issuers', 'trusted_issuer', attributes);
+    const issuer = await make(maker, `trusted issuer ${name}`, 'trusted_issuers', attributes);
     if (name === 'idle') continue;
     const proven = {
       client: link('client', ids.get(`client ${name === 'near' ? 'job' : 'far'}`) as string),
       trusted_issuer: link('trusted_issuer', issuer),
     };
-    await make(maker, `credential ${name}`, 'federated_credentials', 'federated_credential', { claims: { sub: name } }, proven);
+    await make(maker, `credential ${name}`, 'federated_credentials', { claims: { sub: name } }, proven);
   }
 }
 
@@ -145,39 +123,39 @@ async function workloads(maker: Maker): Promise<void> {
 async function outside(maker: Maker): Promise<void> {
   const { ids } = maker;
   const attributes = { name: 'Outside', issuer: outsideIssuer, resources: [{ identifier: 'https://mcp.example/', scopes: ['read'] }] };
-  const server = await make(maker, 'external server', 'external_servers', 'external_server', attributes);
+  const server = await make(maker, 'external server', 'external_servers', attributes);
   const between = { client: link('client', ids.get('client near') as string), external_server: link('external_server', server) };
-  await make(maker, 'outbound grant', 'outbound_grants', 'outbound_grant', { external_client_id: 'near' }, between);
+  await make(maker, 'outbound grant', 'outbound_grants', { external_client_id: 'near' }, between);
 }
 
 /** Who reaches `refund` at the payments API: by a role, a grant, workloads, or because people allowed it before. */
 async function payments(maker: Maker): Promise<void> {
   const { api, ctx, ids } = maker;
-  const resource = await make(maker, 'api payments', 'api_resources', 'api_resource', { identifier: paymentsApi, name: 'Payments' });
+  const resource = await make(maker, 'api payments', 'api_resources', { identifier: paymentsApi, name: 'Payments' });
   const ofPayments = { api_resource: link('api_resource', resource) };
-  const refund = await make(maker, 'permission refund', 'permissions', 'permission', { name: 'refund' }, ofPayments);
-  const role = await make(maker, 'role paid', 'roles', 'role', { name: 'Paid' }, { permissions: links('permission', refund) });
-  await make(maker, 'user paid', 'users', 'user', { email: 'paid@example.com' }, { roles: links('role', role) });
+  const refund = await make(maker, 'permission refund', 'permissions', { name: 'refund' }, ofPayments);
+  const role = await make(maker, 'role paid', 'roles', { name: 'Paid' }, { permissions: links('permission', refund) });
+  await make(maker, 'user paid', 'users', { email: 'paid@example.com' }, { roles: links('role', role) });
   await api.post(`/roles/${ids.get('role given')}/relationships/permissions`, links('permission', ids.get('permission near') as string));
   const keyed = { application_type: 'machine', token_endpoint_auth_method: 'private_key_jwt', jwks: sampleKeys(1) };
-  const paid = await make(maker, 'client paid', 'clients', 'client', { name: 'Paid', ...keyed });
-  const secret = await make(maker, 'client charging', 'clients', 'client', { name: 'Charging', application_type: 'machine' });
+  const paid = await make(maker, 'client paid', 'clients', { name: 'Paid', ...keyed });
+  const secret = await make(maker, 'client charging', 'clients', { name: 'Charging', application_type: 'machine' });
   for (const client of [paid, secret])
-    await make(maker, `grant of ${client}`, 'client_grants', 'client_grant', { scopes: ['refund'] }, { client: link('client', client), ...ofPayments }); // prettier-ignore
+    await make(maker, `grant of ${client}`, 'client_grants', { scopes: ['refund'] }, { client: link('client', client), ...ofPayments }); // prettier-ignore
   const issuer = { name: 'Paid', issuer: 'https://paid.platform.example', jwks: sampleKeys(1) };
-  const trusted = await make(maker, 'trusted issuer paid', 'trusted_issuers', 'trusted_issuer', issuer);
+  const trusted = await make(maker, 'trusted issuer paid', 'trusted_issuers', issuer);
   const proven = { client: link('client', paid), trusted_issuer: link('trusted_issuer', trusted) };
-  await make(maker, 'credential paid', 'federated_credentials', 'federated_credential', { claims: { sub: 'paid' } }, proven);
+  await make(maker, 'credential paid', 'federated_credentials', { claims: { sub: 'paid' } }, proven);
   // People allowed it: they aren't asked again.
   const web = { redirect_uris: ['https://allowed.example/cb'], first_party: false };
-  const allowed = await make(maker, 'client allowed', 'clients', 'client', { name: 'Allowed', ...web });
+  const allowed = await make(maker, 'client allowed', 'clients', { name: 'Allowed', ...web });
   const now = ctx.clock.now();
   const resource_scopes = JSON.stringify({ '': ['openid'], [paymentsApi]: ['refund'] });
   const given = { scopes: ['openid', 'refund'], resources: [paymentsApi], resource_scopes, granted_at: now, updated_at: now };
   await ctx.db.knex('consents').insert({ environment_id: ctx.environment.id, user_id: ids.get('user near'), id: uuidv7(now.getTime()), client_id: allowed, ...given }); // prettier-ignore
   // A client that offers one connection: without that it offers all.
   const offered = { name: 'offered', display_name: 'Offered', strategy: 'oidc', issuer: 'https://provider.example', provider_client_id: 'id', provider_client_secret: 'secret', account_linking: 'ask', allow_registration: false }; // prettier-ignore
-  const connection = await make(maker, 'connection offered', 'connections', 'connection', offered);
+  const connection = await make(maker, 'connection offered', 'connections', offered);
   await api.post(`/clients/${paid}/relationships/connections`, links('connection', connection));
 }
 
@@ -200,9 +178,9 @@ async function signIns(maker: Maker): Promise<void> {
   const { api, ctx, ids } = maker;
   const oidc = { strategy: 'oidc', issuer: 'https://provider.example', provider_client_id: 'id', provider_client_secret: 'secret' };
   const plain = { ...oidc, account_linking: 'ask', allow_registration: false };
-  await make(maker, 'connection near', 'connections', 'connection', { name: 'near', display_name: 'Near', ...plain, token_storage: true });
-  await make(maker, 'connection far', 'connections', 'connection', { name: 'far', display_name: 'Far', ...plain });
-  await make(maker, 'connection trusting', 'connections', 'connection', {
+  await make(maker, 'connection near', 'connections', { name: 'near', display_name: 'Near', ...plain, token_storage: true });
+  await make(maker, 'connection far', 'connections', { name: 'far', display_name: 'Far', ...plain });
+  await make(maker, 'connection trusting', 'connections', {
     name: 'trusting',
     display_name: 'Trusting',
     ...plain,
@@ -212,7 +190,7 @@ async function signIns(maker: Maker): Promise<void> {
   // Its metadata names another provider by now.
   const url = 'https://provider.example/metadata';
   const saml = { name: 'saml', display_name: 'SAML', strategy: 'saml', account_linking: 'ask', allow_registration: false };
-  const waiting = await make(maker, 'connection saml', 'connections', 'connection', { ...saml, options: { idp_metadata_url: url } });
+  const waiting = await make(maker, 'connection saml', 'connections', { ...saml, options: { idp_metadata_url: url } });
   const provider = { entity_id: 'https://provider.example', sso_url: 'https://provider.example/sso', certificates: [] };
   await ctx.db.knex('saml_metadata').insert({
     ...provider,
@@ -224,11 +202,11 @@ async function signIns(maker: Maker): Promise<void> {
   });
   const times = { created_at: now, updated_at: now };
   const paid = { ...plain, name: 'paid', display_name: 'Paid' };
-  await make(maker, 'connection paid', 'connections', 'connection', paid);
+  await make(maker, 'connection paid', 'connections', paid);
   for (const [index, who] of ['near', 'far', 'paid'].entries()) {
     const user_id = ids.get(`user ${who}`) as string;
     // With a password, an identity is not the only way in.
-    await api.patch(`/users/${user_id}`, { data: { type: 'user', id: user_id, attributes: { password: 'correct horse battery staple' } } });
+    await api.update('users', user_id, { password: 'correct horse battery staple' });
     const own = { environment_id: ctx.environment.id, user_id, ...times };
     const session = uuidv7(now.getTime());
     const session_row = { ...own, id: session, token_digest: Buffer.alloc(32, index), authenticated_at: now, last_activity_at: now };
@@ -250,7 +228,7 @@ async function signIns(maker: Maker): Promise<void> {
     });
     keep(maker, `consent ${who}`, 'consent', consent);
     const code = { kind: 'totp', secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' };
-    await make(maker, `authenticator ${who}`, 'authenticators', 'authenticator', code, { user: link('user', user_id) });
+    await make(maker, `authenticator ${who}`, 'authenticators', code, { user: link('user', user_id) });
     const device = { id: uuidv7(now.getTime()), browser_digest: Buffer.alloc(32, index), last_used_at: now, created_at: now };
     await ctx.db
       .knex('devices')
@@ -277,7 +255,7 @@ async function allowed(maker: Maker): Promise<void> {
     .update(blocked);
   const connection_id = ids.get('connection near') as string;
   const between = { client: link('client', client_id), connection: link('connection', connection_id) };
-  await make(maker, 'provider grant', 'provider_grants', 'provider_grant', { scopes: ['calendar'] }, between);
+  await make(maker, 'provider grant', 'provider_grants', { scopes: ['calendar'] }, between);
   const identity = { id: ids.get('identity near') as string, user_id: ids.get('user near') as string, connection_id };
   keep(maker, 'provider token', 'provider_token', await addProviderToken(ctx, { identity, client_id }));
 }
@@ -293,24 +271,24 @@ async function signalStreams(maker: Maker): Promise<void> {
 async function logStreams(maker: Maker): Promise<void> {
   // Nobody listens there: a test of one is answered at once.
   const nowhere = { url: 'http://127.0.0.1:49151/', format: 'native', status: 'paused', authorization: 'Bearer walked' };
-  await make(maker, 'log stream near', 'log_streams', 'log_stream', { name: 'Near', sources: ['security_events'], ...nowhere });
-  await make(maker, 'log stream far', 'log_streams', 'log_stream', { name: 'Far', sources: ['audit_logs'], ...nowhere });
+  await make(maker, 'log stream near', 'log_streams', { name: 'Near', sources: ['security_events'], ...nowhere });
+  await make(maker, 'log stream far', 'log_streams', { name: 'Far', sources: ['audit_logs'], ...nowhere });
 }
 
 async function mailTemplates(maker: Maker): Promise<void> {
   const words = { name: 'register_code', subject: 'Code', text: '{{code}}' };
-  await make(maker, 'mail template near', 'mail_templates', 'mail_template', words);
-  await make(maker, 'mail template far', 'mail_templates', 'mail_template', { ...words, locale: 'de' });
+  await make(maker, 'mail template near', 'mail_templates', words);
+  await make(maker, 'mail template far', 'mail_templates', { ...words, locale: 'de' });
 }
 
 async function pageTexts(maker: Maker): Promise<void> {
-  await make(maker, 'page text near', 'page_texts', 'page_text', { key: 'login.title', locale: 'en', text: 'Welcome' });
-  await make(maker, 'page text far', 'page_texts', 'page_text', { key: 'login.title', locale: 'de', text: 'Willkommen' });
+  await make(maker, 'page text near', 'page_texts', { key: 'login.title', locale: 'en', text: 'Welcome' });
+  await make(maker, 'page text far', 'page_texts', { key: 'login.title', locale: 'de', text: 'Willkommen' });
 }
 
 async function logos(maker: Maker): Promise<void> {
-  await make(maker, 'logo near', 'logos', 'logo', { image: png().toString('base64') });
-  await make(maker, 'logo far', 'logos', 'logo', { image: png(16, 16).toString('base64') });
+  await make(maker, 'logo near', 'logos', { image: png().toString('base64') });
+  await make(maker, 'logo far', 'logos', { image: png(16, 16).toString('base64') });
 }
 
 async function deliveries(maker: Maker): Promise<void> {
@@ -321,7 +299,7 @@ async function deliveries(maker: Maker): Promise<void> {
     ['far', ['user.created', 'signing_key.generated'], 'user.created'],
     ['all', ['*'], 'user.updated'],
   ] as const) {
-    const webhook_id = await make(maker, `webhook ${name}`, 'webhooks', 'webhook', {
+    const webhook_id = await make(maker, `webhook ${name}`, 'webhooks', {
       name,
       url: 'https://receiver.example/',
       events: [...events],
@@ -346,7 +324,7 @@ async function deliveries(maker: Maker): Promise<void> {
 async function closedDevelopment(maker: Maker): Promise<void> {
   const { api, ctx } = maker;
   const attributes = { name: 'Closed', slug: 'closed', kind: 'development', registration_enabled: false };
-  const made = await api.post('/environments', { data: { type: 'environment', attributes } });
+  const made = await api.attempt('environments', attributes);
   const environment_id = keep(maker, 'environment closed', 'environment', made.body['data'].id as string);
   const now = ctx.clock.now();
   const role_id = uuidv7(now.getTime());
@@ -361,19 +339,19 @@ async function organizations(maker: Maker): Promise<void> {
   const permissions = (await api.get('/permissions?page[size]=100')).body['data'] as Document[];
   const held = permissions.filter((one) => ['connections:write', 'signing_keys:write'].includes(one['attributes'].name));
   const roles = { permissions: links('permission', ...held.map((one) => one['id'] as string)) };
-  const near = await make(maker, 'role member', 'roles', 'role', { name: 'Member', kind: 'organization' });
-  const far = await make(maker, 'role chief', 'roles', 'role', { name: 'Chief', kind: 'organization' }, roles);
+  const near = await make(maker, 'role member', 'roles', { name: 'Member', kind: 'organization' });
+  const far = await make(maker, 'role chief', 'roles', { name: 'Chief', kind: 'organization' }, roles);
   for (const [name, role] of [
     ['near', near],
     ['far', far],
   ] as const) {
     // prettier-ignore
     const own = { default_roles: links('role', role) };
-    const id = await make(maker, `organization ${name}`, 'organizations', 'organization', { name, display_name: name }, own);
+    const id = await make(maker, `organization ${name}`, 'organizations', { name, display_name: name }, own);
     const organization = link('organization', id);
     for (const person of ['near', 'further']) {
       const user = link('user', ids.get(`user ${person}`) as string);
-      await make(maker, `member ${name} ${person}`, 'organization_memberships', 'organization_membership', {}, { organization, user });
+      await make(maker, `member ${name} ${person}`, 'organization_memberships', {}, { organization, user });
     }
     await api.patch(`/organization_memberships/${ids.get(`member ${name} further`)}/suspend`);
     const attributes = {
@@ -383,30 +361,16 @@ async function organizations(maker: Maker): Promise<void> {
       issuer: 'https://provider.example',
       provider_client_id: 'x',
     };
-    await make(
-      maker,
-      `connection of ${name}`,
-      'connections',
-      'connection',
-      { ...attributes, provider_client_secret: 's' },
-      { organization },
-    );
-    const domain = await make(
-      maker,
-      `domain of ${name}`,
-      'organization_domains',
-      'organization_domain',
-      { domain: `${name}.example.net` },
-      { organization },
-    );
+    await make(maker, `connection of ${name}`, 'connections', { ...attributes, provider_client_secret: 's' }, { organization });
+    const domain = await make(maker, `domain of ${name}`, 'organization_domains', { domain: `${name}.example.net` }, { organization });
     const { ctx } = maker;
     const invited = { email: `invited@${name}.example.org` };
     const related = { organization, roles: links('role', role) };
-    await make(maker, `invitation of ${name}`, 'organization_invitations', 'organization_invitation', invited, related);
-    const directory_id = await make(maker, `directory of ${name}`, 'directories', 'directory', {}, { organization });
+    await make(maker, `invitation of ${name}`, 'organization_invitations', invited, related);
+    const directory_id = await make(maker, `directory of ${name}`, 'directories', {}, { organization });
     // So that it has an earlier token too.
     await api.patch(`/directories/${directory_id}/rotate_token`);
-    await make(maker, `set-up link of ${name}`, 'setup_links', 'setup_link', { parts: ['domains'] }, { organization });
+    await make(maker, `set-up link of ${name}`, 'setup_links', { parts: ['domains'] }, { organization });
     const stamps = { id: uuidv7(ctx.clock.now().getTime()), created_at: ctx.clock.now(), updated_at: ctx.clock.now() };
     const called = { display_name: name, display_name_key: name };
     const group = await insertGroup(ctx.scope, { ...stamps, ...called, organization_id: id, directory_id });
@@ -416,25 +380,16 @@ async function organizations(maker: Maker): Promise<void> {
     await maker.ctx.db.knex('organization_domains').where({ id: domain }).update(proven);
   }
   // With members an organization stays.
-  await make(
-    maker,
-    'organization void',
-    'organizations',
-    'organization',
-    { name: 'void', display_name: 'Void' },
-    { default_roles: links('role', far) },
-  );
+  await make(maker, 'organization void', 'organizations', { name: 'void', display_name: 'Void' }, { default_roles: links('role', far) });
 }
 
 async function surroundings(maker: Maker): Promise<void> {
   const { api, ctx, ids } = maker;
   keep(maker, 'environment own', 'environment', ctx.environment.id);
-  await make(maker, 'user import', 'user_imports', 'user_import', { mode: 'create' });
-  await make(maker, 'user export', 'user_exports', 'user_export', {});
-  await make(maker, 'registration token', 'registration_tokens', 'registration_token', { name: 'Partner' });
-  const staging = await api.post('/environments', {
-    data: { type: 'environment', attributes: { name: 'Staging', slug: 'staging', kind: 'staging' } },
-  });
+  await make(maker, 'user import', 'user_imports', { mode: 'create' });
+  await make(maker, 'user export', 'user_exports', {});
+  await make(maker, 'registration token', 'registration_tokens', { name: 'Partner' });
+  const staging = await api.attempt('environments', { name: 'Staging', slug: 'staging', kind: 'staging' });
   keep(maker, 'environment other', 'environment', staging.body['data'].id as string);
   const now = ctx.clock.now();
   for (const [name, is_primary] of [
@@ -442,22 +397,22 @@ async function surroundings(maker: Maker): Promise<void> {
     ['verified', false],
     ['primary', true],
   ] as const) {
-    const id = await make(maker, `domain ${name}`, 'custom_domains', 'custom_domain', { domain: `${name}.example.com` });
+    const id = await make(maker, `domain ${name}`, 'custom_domains', { domain: `${name}.example.com` });
     if (name !== 'pending') await ctx.db.knex('custom_domains').where({ id }).update({ status: 'verified', verified_at: now, is_primary });
   }
   // Tokens that were issued before are taken on.
   const earlier = { base_url_issuer_until: new Date('2040-01-01') };
   await ctx.db.knex('environments').where({ id: ctx.environment.id }).update(earlier);
-  await api.post('/signing_keys', { data: { type: 'signing_key', attributes: {} } });
+  await api.attempt('signing_keys', {});
   const keys = (await api.get('/signing_keys')).body['data'] as Document[];
   const next = keys.find((one) => one['attributes'].status === 'next')?.['id'] as string;
   await api.patch(`/signing_keys/${next}/activate`);
-  await api.post('/signing_keys', { data: { type: 'signing_key', attributes: {} } });
+  await api.attempt('signing_keys', {});
   const all = (await api.get('/signing_keys')).body['data'] as Document[];
   for (const one of all) keep(maker, `key ${one['attributes'].status}`, 'signing_key', one['id'] as string);
-  const primary = await make(maker, 'certificate primary', 'saml_certificates', 'saml_certificate', {});
+  const primary = await make(maker, 'certificate primary', 'saml_certificates', {});
   await api.patch(`/saml_certificates/${primary}/activate`);
-  await make(maker, 'certificate next', 'saml_certificates', 'saml_certificate', {});
+  await make(maker, 'certificate next', 'saml_certificates', {});
   // Not for development, and closed: what opens either shows. Its passkeys have their domain: whoever enrols the first one fixes it to the issuer's host.
   const settled = { kind: 'production', registration_enabled: false, passkey_rp_id: 'primary.example.com' };
   await ctx.db.knex('environments').where({ id: ctx.environment.id }).update(settled);

@@ -80,33 +80,31 @@ function showMail(res: Response, { environment, client, scheme }: Preview): void
 }
 
 /** GET /dashboard/branding_preview: a page or a mail as the query's branding would have it, for a frame of ours; nothing on it works. */
-export function previewBranding(web: Web) {
-  return (req: Request, res: Response): void => {
-    const preview = previewOf(req);
-    const { application } = preview;
-    const page = queryOf(req).get('page');
-    if (page === 'mail') return showMail(res, preview);
-    const shownIn = { frames: 'within', language: 'en' } as const;
-    if (page === 'error') {
-      const { t } = wordsIn('en');
-      const error = {
-        ...pageIn(preview, t('error_page.title'), req.request_id),
-        status: 400,
-        code: 'invalid_request',
-        text: t('error.challenge_expired'),
-        next_step: t('error_page.next'),
-        next: null,
-        details: [],
-      };
-      return web.renderPage(res, 'error', error, shownIn);
-    }
-    const login = {
-      ...pageIn(preview, application === null ? terms.sign_in : `Sign in to ${application}`, req.request_id),
-      client: application === null ? null : { name: application },
-      return_to: '',
-      connections: [],
-      registration_enabled: req.ctx.environment.registration_enabled,
+export const previewBranding = (web: Web) => (req: Request, res: Response) => {
+  const preview = previewOf(req);
+  const { application } = preview;
+  const page = queryOf(req).get('page');
+  if (page === 'mail') return showMail(res, preview);
+  const shownIn = { frames: 'within', language: 'en' } as const;
+  if (page === 'error') {
+    const { t } = wordsIn('en');
+    const error = {
+      ...pageIn(preview, t('error_page.title'), req.request_id),
+      status: 400,
+      code: 'invalid_request',
+      text: t('error.challenge_expired'),
+      next_step: t('error_page.next'),
+      next: null,
+      details: [],
     };
-    web.renderPage(res, 'account/login', login, shownIn);
+    return web.renderPage(res, 'error', error, shownIn);
+  }
+  const login = {
+    ...pageIn(preview, application === null ? terms.sign_in : `Sign in to ${application}`, req.request_id),
+    client: application === null ? null : { name: application },
+    return_to: '',
+    connections: [],
+    registration_enabled: req.ctx.environment.registration_enabled,
   };
-}
+  web.renderPage(res, 'account/login', login, shownIn);
+};

@@ -95,32 +95,30 @@ function switchPart(req: Request, attributes: ResourceObject['attributes']): Par
 }
 
 /** GET /dashboard/self_registered_clients: the clients that came by themselves and are unverified, and the switch that lets them come. */
-export function selfRegisteredClientsPage(render: Render) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { call } = req;
-    requirePermissions(call, 'clients:read');
-    const { attributes } = (await recordOf(call, 'environments', call.ctx.environment.id)).record;
-    const { records } = await listOf(call, 'clients', { filters: { verified: 'false' }, size: shown, sort: '-created_at' });
-    const writable = may(call, 'clients', 'write');
-    const now = call.ctx.clock.now();
-    const table = pageTable({
-      id: 'self-registered-clients',
-      caption: terms.not_verified,
-      columns: [terms.application, 'Redirect hosts', terms.status, 'Registered', terms.last_used],
-      rows: records.map((record) => rowOf(record, now, writable)),
-      nothing: ['No self-registered clients', 'Applications that registered themselves appear here until you verify them.'],
-    });
-    render(req, res, {
-      title: terms.self_registered_clients,
-      lead: 'Applications that registered themselves, such as MCP clients. They are unverified until you verify them.',
-      parts: [
-        { kind: 'notice', tone: isOpen(attributes) ? 'warning' : 'info', text: openText(attributes) },
-        switchPart(req, attributes),
-        table,
-      ],
-    });
-  };
-}
+export const selfRegisteredClientsPage = (render: Render) => async (req: Request, res: Response) => {
+  const { call } = req;
+  requirePermissions(call, 'clients:read');
+  const { attributes } = (await recordOf(call, 'environments', call.ctx.environment.id)).record;
+  const { records } = await listOf(call, 'clients', { filters: { verified: 'false' }, size: shown, sort: '-created_at' });
+  const writable = may(call, 'clients', 'write');
+  const now = call.ctx.clock.now();
+  const table = pageTable({
+    id: 'self-registered-clients',
+    caption: terms.not_verified,
+    columns: [terms.application, 'Redirect hosts', terms.status, 'Registered', terms.last_used],
+    rows: records.map((record) => rowOf(record, now, writable)),
+    nothing: ['No self-registered clients', 'Applications that registered themselves appear here until you verify them.'],
+  });
+  render(req, res, {
+    title: terms.self_registered_clients,
+    lead: 'Applications that registered themselves, such as MCP clients. They are unverified until you verify them.',
+    parts: [
+      { kind: 'notice', tone: isOpen(attributes) ? 'warning' : 'info', text: openText(attributes) },
+      switchPart(req, attributes),
+      table,
+    ],
+  });
+};
 
 async function change(call: Call, collection: string, id: string, attributes: Readonly<Record<string, string>>): Promise<void> {
   const resource = resourceOf(call, collection);

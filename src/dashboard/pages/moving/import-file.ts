@@ -64,25 +64,23 @@ const endOf = ({ received_bytes, is_compressed }: UserImportRow): FilePart => ({
 });
 
 /** POST /dashboard/user_imports/{id}/data: what PUT of the API does with a file of one part, in two steps. */
-export function postImportFile(render: Render, presentation: Presentation) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { call, upload } = req;
-    requirePermissions(call, 'user_imports:write');
-    const { record } = await recordOf(call, 'user_imports', addressedId(req));
-    const refuse = (error: string, status = 422) => {
-      const { dangers: _dangers, ...frame } = recordFrame({ req, now: call.ctx.clock.now() }, presentation, record, [], null);
-      const page = { ...frame, errors: { [field]: error }, labels: { [field]: 'File' }, parts: [uploadPart(record, error)] };
-      render(req, res, page, status);
-    };
-    const row = req.form.get('start') !== 'on' ? null : await findUserImport(call.ctx.scope, record.id);
-    const starts = row !== null && row.received_bytes > 0;
-    if (upload?.isTooLarge) return refuse(`The file is too large: ${limitText}`);
-    const part = starts ? endOf(row) : upload && upload.bytes.length > 0 ? partOf(upload.bytes) : null;
-    if (part === null) return refuse('Choose a file that isn’t empty.');
-    const resource = resourceOf(call, 'user_imports');
-    const write = { kind: 'act', resource, id: record.id, name: 'data', prepared: part } as const;
-    const result = await attempt([], { texts: {}, chosen: {} }, () => perform(call, write));
-    if ('errors' in result) return refuse(result.errors['form'] ?? '', result.status);
-    res.redirect(303, `${recordPath('user_imports', record.id)}?done=${starts ? 'import_started' : 'file_received'}`);
+export const postImportFile = (render: Render, presentation: Presentation) => async (req: Request, res: Response) => {
+  const { call, upload } = req;
+  requirePermissions(call, 'user_imports:write');
+  const { record } = await recordOf(call, 'user_imports', addressedId(req));
+  const refuse = (error: string, status = 422) => {
+    const { dangers: _dangers, ...frame } = recordFrame({ req, now: call.ctx.clock.now() }, presentation, record, [], null);
+    const page = { ...frame, errors: { [field]: error }, labels: { [field]: 'File' }, parts: [uploadPart(record, error)] };
+    render(req, res, page, status);
   };
-}
+  const row = req.form.get('start') !== 'on' ? null : await findUserImport(call.ctx.scope, record.id);
+  const starts = row !== null && row.received_bytes > 0;
+  if (upload?.isTooLarge) return refuse(`The file is too large: ${limitText}`);
+  const part = starts ? endOf(row) : upload && upload.bytes.length > 0 ? partOf(upload.bytes) : null;
+  if (part === null) return refuse('Choose a file that isn’t empty.');
+  const resource = resourceOf(call, 'user_imports');
+  const write = { kind: 'act', resource, id: record.id, name: 'data', prepared: part } as const;
+  const result = await attempt([], { texts: {}, chosen: {} }, () => perform(call, write));
+  if ('errors' in result) return refuse(result.errors['form'] ?? '', result.status);
+  res.redirect(303, `${recordPath('user_imports', record.id)}?done=${starts ? 'import_started' : 'file_received'}`);
+};

@@ -48,17 +48,15 @@ function partsOf(results: readonly CheckResult[]): Part[] {
 }
 
 /** GET /dashboard/doctor: what is wrong with the installation, the worst first, with the fix to copy. For operators. */
-export function doctorPage(render: Render) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { checks: results } = (await runEndpoint(req.call, diagnostics)) as unknown as Diagnosis;
-    const state = stateOf(results);
-    render(req, res, {
-      title: terms.diagnostics,
-      document_title: `${state.word} · Diagnostics`,
-      lead: 'Checked just now. Nothing was changed or sent. If the service can’t start, run npm run -s doctor.',
-      state: { kind: 'state', ...state },
-      links: [{ label: 'Run again', path: '/dashboard/doctor', variant: 'quiet' }],
-      parts: partsOf(results),
-    });
-  };
-}
+export const doctorPage = (render: Render) => async (req: Request, res: Response) => {
+  const { checks: results } = (await runEndpoint(req.call, diagnostics)) as unknown as Diagnosis;
+  const state = stateOf(results);
+  render(req, res, {
+    title: terms.diagnostics,
+    document_title: `${state.word} · Diagnostics`,
+    lead: 'Checked just now. Nothing was changed or sent. If the service can’t start, run npm run -s doctor.',
+    state: { kind: 'state', ...state },
+    links: [{ label: 'Run again', path: '/dashboard/doctor', variant: 'quiet' }],
+    parts: partsOf(results),
+  });
+};

@@ -181,43 +181,41 @@ async function latest(view: ViewContext, { caption, filters, nothing, ...spec }:
 export type Charts = (view: ViewContext, days: number) => Promise<readonly Part[]>;
 
 /** GET /dashboard */
-export function overviewPage(render: Render, charts: Charts) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { call } = req;
-    const view: ViewContext = { req, now: call.ctx.clock.now() };
-    const requested = Number(queryOf(req).get('days') ?? 30);
-    const days = ranges.find((one) => one === requested) ?? 30;
-    const webhooks = may(call, 'webhooks', 'read');
-    const [counts, attention, clients] = await Promise.all([
-      reported(call, ({ ctx }) => countOverview(ctx.scope, new Date(view.now.getTime() - days * 86_400_000), sessionBounds(ctx))),
-      attentionOf(view),
-      may(call, 'clients', 'read') ? listOf(call, 'clients', { size: 1, sort: '-created_at' }) : null,
-    ]);
-    const retrying = attention.reduce((sum, one) => sum + one.retrying, 0);
-    const deliveries = webhooks ? await deliveredWithin(view, days, retrying) : null;
-    const steps = await checklist(view, counts, counts.clients > 0 ? (clients?.records[0]?.id ?? null) : null);
-    const audit = await latest(view, {
-      path: 'audit_logs',
-      caption: 'Latest changes',
-      ...logColumns,
-      filters: { security_event: 'false' },
-      nothing: [terms.nothing_yet, 'Changes that people make here or through the Management API appear here.'],
-    });
-    const range: Part = {
-      kind: 'tabs',
-      label: 'Range',
-      items: ranges.map((one) => ({ label: `${one} days`, path: `/dashboard?days=${one}`, current: one === days })),
-    };
-    const sections = [
-      ...exposureNotice(call.ctx),
-      ...(await factorNotice(call)),
-      ...attentionParts(view, attention),
-      ...(steps ? [steps] : []),
-      ...(steps ? [] : [range]),
-      figures(view, counts, days, deliveries),
-      ...(steps ? [] : await charts(view, days)),
-      ...audit,
-    ];
-    render(req, res, { title: terms.overview, lead: `${call.ctx.environment.issuer}`, parts: sections });
+export const overviewPage = (render: Render, charts: Charts) => async (req: Request, res: Response) => {
+  const { call } = req;
+  const view: ViewContext = { req, now: call.ctx.clock.now() };
+  const requested = Number(queryOf(req).get('days') ?? 30);
+  const days = ranges.find((one) => one === requested) ?? 30;
+  const webhooks = may(call, 'webhooks', 'read');
+  const [counts, attention, clients] = await Promise.all([
+    reported(call, ({ ctx }) => countOverview(ctx.scope, new Date(view.now.getTime() - days * 86_400_000), sessionBounds(ctx))),
+    attentionOf(view),
+    may(call, 'clients', 'read') ? listOf(call, 'clients', { size: 1, sort: '-created_at' }) : null,
+  ]);
+  const retrying = attention.reduce((sum, one) => sum + one.retrying, 0);
+  const deliveries = webhooks ? await deliveredWithin(view, days, retrying) : null;
+  const steps = await checklist(view, counts, counts.clients > 0 ? (clients?.records[0]?.id ?? null) : null);
+  const audit = await latest(view, {
+    path: 'audit_logs',
+    caption: 'Latest changes',
+    ...logColumns,
+    filters: { security_event: 'false' },
+    nothing: [terms.nothing_yet, 'Changes that people make here or through the Management API appear here.'],
+  });
+  const range: Part = {
+    kind: 'tabs',
+    label: 'Range',
+    items: ranges.map((one) => ({ label: `${one} days`, path: `/dashboard?days=${one}`, current: one === days })),
   };
-}
+  const sections = [
+    ...exposureNotice(call.ctx),
+    ...(await factorNotice(call)),
+    ...attentionParts(view, attention),
+    ...(steps ? [steps] : []),
+    ...(steps ? [] : [range]),
+    figures(view, counts, days, deliveries),
+    ...(steps ? [] : await charts(view, days)),
+    ...audit,
+  ];
+  render(req, res, { title: terms.overview, lead: `${call.ctx.environment.issuer}`, parts: sections });
+};

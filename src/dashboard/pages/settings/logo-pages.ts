@@ -49,11 +49,9 @@ function show(render: Render, req: Request, res: Response, owner: Owner, errors:
   render(req, res, { title: terms.logo, document_title: `${terms.logo} · ${frame.title}`, crumbs, ...shared }, status);
 }
 
-export function logosPage(render: Render, collection: LogoOwner) {
-  return async (req: Request, res: Response): Promise<void> => {
-    show(render, req, res, await ownerOf(req, collection), {}, 200);
-  };
-}
+export const logosPage = (render: Render, collection: LogoOwner) => async (req: Request, res: Response) => {
+  show(render, req, res, await ownerOf(req, collection), {}, 200);
+};
 
 /** Keeps the image and answers its address. @throws {ApiError} */
 async function keep({ call, ctx }: Request, bytes: Buffer): Promise<string> {

@@ -110,32 +110,28 @@ function addressedSubject({ params }: Request): FormSubject {
 }
 
 /** GET /dashboard/settings, /dashboard/settings/{section} */
-export function settingsPage(render: Render) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const subject = addressedSubject(req);
-    const { record } = await recordOf(req.call, 'environments', req.ctx.environment.id);
-    await show(render, req, res, subject, record, null, 200);
-  };
-}
+export const settingsPage = (render: Render) => async (req: Request, res: Response) => {
+  const subject = addressedSubject(req);
+  const { record } = await recordOf(req.call, 'environments', req.ctx.environment.id);
+  await show(render, req, res, subject, record, null, 200);
+};
 
 /** POST /dashboard/settings/{section}: what the page has, and nothing else. */
-export function saveSettings(render: Render) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const subject = addressedSubject(req);
-    const resource = resourceOf(req.call, 'environments');
-    const { record, row: seen } = await recordOf(req.call, 'environments', req.ctx.environment.id);
-    const fields = boundFields(resource, subject.fields, 'update');
-    const entries = sentEntries(fields, req.form.all);
-    const { document } = readForm(resource, fields, entries, record);
-    const expected = [Number(req.form.get('_version') ?? 0)];
-    const write = { kind: 'update', resource, id: record.id, document, seen, expected } as const;
-    const result = await attempt(fields, entries, () => perform(req.call, write));
-    if (!('errors' in result)) return res.redirect(303, `${settingsPath(subject)}?done=updated`);
-    const changed = {
-      form: 'Someone else changed the settings in the meantime. Your changes are still here: check them, then save again.',
-    };
-    const isOutdated = result.status === 412;
-    const failed = { entries, errors: isOutdated ? changed : result.errors };
-    await show(render, req, res, subject, record, failed, isOutdated ? 409 : result.status);
+export const saveSettings = (render: Render) => async (req: Request, res: Response) => {
+  const subject = addressedSubject(req);
+  const resource = resourceOf(req.call, 'environments');
+  const { record, row: seen } = await recordOf(req.call, 'environments', req.ctx.environment.id);
+  const fields = boundFields(resource, subject.fields, 'update');
+  const entries = sentEntries(fields, req.form.all);
+  const { document } = readForm(resource, fields, entries, record);
+  const expected = [Number(req.form.get('_version') ?? 0)];
+  const write = { kind: 'update', resource, id: record.id, document, seen, expected } as const;
+  const result = await attempt(fields, entries, () => perform(req.call, write));
+  if (!('errors' in result)) return res.redirect(303, `${settingsPath(subject)}?done=updated`);
+  const changed = {
+    form: 'Someone else changed the settings in the meantime. Your changes are still here: check them, then save again.',
   };
-}
+  const isOutdated = result.status === 412;
+  const failed = { entries, errors: isOutdated ? changed : result.errors };
+  await show(render, req, res, subject, record, failed, isOutdated ? 409 : result.status);
+};

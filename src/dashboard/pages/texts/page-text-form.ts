@@ -134,9 +134,7 @@ async function show(
 }
 
 /** GET /dashboard/page_texts/edit: all texts of a page in one language. */
-export function pageTextForm(render: Render) {
-  return async (req: Request, res: Response): Promise<void> => show(render, req, res, await editing(req));
-}
+export const pageTextForm = (render: Render) => async (req: Request, res: Response) => show(render, req, res, await editing(req));
 
 /** Stores what differs; a text that is the built-in one, or empty, is none of its own. @throws {ApiError} */
 async function save(req: Request, { keys, locale, own }: Editing, values: ReadonlyMap<string, string>): Promise<void> {
@@ -159,36 +157,34 @@ async function save(req: Request, { keys, locale, own }: Editing, values: Readon
 }
 
 /** POST /dashboard/page_texts/edit: nothing is stored while one of the texts can't be. */
-export function savePageTexts(render: Render) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const page = await editing(req);
-    const values = new Map(
-      page.keys.map((key) => [
-        key,
-        (req.form.get(prefix + key) ?? '')
-          .split('\n')
-          .map((line) => line.trim())
-          .join(' ')
-          .trim(),
-      ]),
+export const savePageTexts = (render: Render) => async (req: Request, res: Response) => {
+  const page = await editing(req);
+  const values = new Map(
+    page.keys.map((key) => [
+      key,
+      (req.form.get(prefix + key) ?? '')
+        .split('\n')
+        .map((line) => line.trim())
+        .join(' ')
+        .trim(),
+    ]),
+  );
+  const errors: Record<string, string> = named();
+  for (const [key, text] of values) {
+    const problem = text === '' ? null : textProblem(key, page.locale, text);
+    if (problem) errors[prefix + key] = `This ${problem.detail}`;
+  }
+  const refuse = (more: Readonly<Record<string, string>>, status: number) =>
+    show(render, req, res, page, { values, errors: named({ ...more }), status });
+  if (Object.keys(errors).length > 0) return refuse(errors, 422);
+  const unproven = await confirmInForm(req, res);
+  if (Object.keys(unproven).length > 0) return refuse(unproven, 422);
+  if (req.form.get('_version') !== page.version)
+    return refuse(
+      { form: 'Someone else changed these texts in the meantime. Your changes are still here: check them, then save again.' },
+      409,
     );
-    const errors: Record<string, string> = named();
-    for (const [key, text] of values) {
-      const problem = text === '' ? null : textProblem(key, page.locale, text);
-      if (problem) errors[prefix + key] = `This ${problem.detail}`;
-    }
-    const refuse = (more: Readonly<Record<string, string>>, status: number) =>
-      show(render, req, res, page, { values, errors: named({ ...more }), status });
-    if (Object.keys(errors).length > 0) return refuse(errors, 422);
-    const unproven = await confirmInForm(req, res);
-    if (Object.keys(unproven).length > 0) return refuse(unproven, 422);
-    if (req.form.get('_version') !== page.version)
-      return refuse(
-        { form: 'Someone else changed these texts in the meantime. Your changes are still here: check them, then save again.' },
-        409,
-      );
-    const result = await attempt([], { texts: {}, chosen: {} }, () => save(req, page, values));
-    if ('errors' in result) return refuse(result.errors, result.status);
-    res.redirect(303, `${pathOf(page.group, page.locale)}&done=updated`);
-  };
-}
+  const result = await attempt([], { texts: {}, chosen: {} }, () => save(req, page, values));
+  if ('errors' in result) return refuse(result.errors, result.status);
+  res.redirect(303, `${pathOf(page.group, page.locale)}&done=updated`);
+};

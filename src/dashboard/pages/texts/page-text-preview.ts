@@ -84,31 +84,27 @@ function showPage(web: Web, req: Request, res: Response, key: string, language: 
 }
 
 /** GET /dashboard/page_texts/{id}/rendered: the page that says the text, for a frame of ours. @throws {ApiError} 403, 404 */
-export function previewPageText(web: Web) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { record } = await recordOf(req.call, 'page_texts', addressedId(req));
-    showPage(web, req, res, String(record.attributes['key']), record.attributes['locale'] as Language);
-  };
-}
+export const previewPageText = (web: Web) => async (req: Request, res: Response) => {
+  const { record } = await recordOf(req.call, 'page_texts', addressedId(req));
+  showPage(web, req, res, String(record.attributes['key']), record.attributes['locale'] as Language);
+};
 
 export const pageTextDraftPath = (group: string, locale: Language): string =>
   `/dashboard/page_texts/draft?${new URLSearchParams({ group, locale })}`;
 
 /** GET and POST /dashboard/page_texts/draft: the page of a group of texts, with those that a form sends; nothing is stored. @throws {ApiError} 403, 404 */
-export function draftPageTexts(web: Web) {
-  return (req: Request, res: Response): void => {
-    requirePermissions(req.call, 'page_texts:read');
-    const query = queryOf(req);
-    const [group, tag] = [query.get('group') ?? '', query.get('locale') ?? ''];
-    const locale = isLanguage(tag) ? tag : req.ctx.environment.default_locale;
-    if (req.method === 'POST') {
-      const texts = keysOf(group).map((key) => ({ id: key, key, locale, text: (req.form.get(`text:${key}`) ?? '').trim() }));
-      const page_texts = createOwnTexts(
-        texts.filter(({ text }) => text !== ''),
-        () => {},
-      );
-      req.ctx = { ...req.ctx, environment: { ...req.ctx.environment, page_texts } };
-    }
-    showPage(web, req, res, group, locale);
-  };
-}
+export const draftPageTexts = (web: Web) => (req: Request, res: Response) => {
+  requirePermissions(req.call, 'page_texts:read');
+  const query = queryOf(req);
+  const [group, tag] = [query.get('group') ?? '', query.get('locale') ?? ''];
+  const locale = isLanguage(tag) ? tag : req.ctx.environment.default_locale;
+  if (req.method === 'POST') {
+    const texts = keysOf(group).map((key) => ({ id: key, key, locale, text: (req.form.get(`text:${key}`) ?? '').trim() }));
+    const page_texts = createOwnTexts(
+      texts.filter(({ text }) => text !== ''),
+      () => {},
+    );
+    req.ctx = { ...req.ctx, environment: { ...req.ctx.environment, page_texts } };
+  }
+  showPage(web, req, res, group, locale);
+};

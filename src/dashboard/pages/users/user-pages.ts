@@ -24,13 +24,11 @@ const endSessions = (id: string): Question => ({
 });
 
 /** GET /dashboard/users/{id}/end_sessions: asks. */
-export function endUserSessionsPage(render: Render) {
-  return async (req: Request, res: Response): Promise<void> => {
-    requirePermissions(req.call, 'sessions:write');
-    const { record } = await recordOf(req.call, 'users', addressedId(req));
-    await ask(render, usersPresentation, req, res, record, endSessions(record.id));
-  };
-}
+export const endUserSessionsPage = (render: Render) => async (req: Request, res: Response) => {
+  requirePermissions(req.call, 'sessions:write');
+  const { record } = await recordOf(req.call, 'users', addressedId(req));
+  await ask(render, usersPresentation, req, res, record, endSessions(record.id));
+};
 
 /** POST /dashboard/users/{id}/end_sessions: revokes the active sessions, each as the API's action does. */
 export async function endUserSessions(req: Request, res: Response): Promise<void> {
@@ -62,13 +60,11 @@ const verifyEmail = (record: ResourceObject): Question => ({
 });
 
 /** GET /dashboard/users/{id}/verify_email: asks. */
-export function verifyEmailPage(render: Render) {
-  return async (req: Request, res: Response): Promise<void> => {
-    requirePermissions(req.call, 'users:write');
-    const { record } = await recordOf(req.call, 'users', addressedId(req));
-    await ask(render, usersPresentation, req, res, record, verifyEmail(record));
-  };
-}
+export const verifyEmailPage = (render: Render) => async (req: Request, res: Response) => {
+  requirePermissions(req.call, 'users:write');
+  const { record } = await recordOf(req.call, 'users', addressedId(req));
+  await ask(render, usersPresentation, req, res, record, verifyEmail(record));
+};
 
 /** POST /dashboard/users/{id}/verify_email: what PATCH of `email_verified` does. */
 export async function markEmailVerified(req: Request, res: Response): Promise<void> {

@@ -77,34 +77,27 @@ async function show(render: Render, req: Request, res: Response, record: Resourc
 }
 
 /** GET /dashboard/webhooks/{id}/redeliver_failed */
-export function redeliverFailedPage(render: Render) {
-  return async (req: Request, res: Response): Promise<void> => {
-    requirePermissions(req.call, 'webhooks:write');
-    await show(render, req, res, (await recordOf(req.call, 'webhooks', addressedId(req))).record, null);
-  };
-}
+export const redeliverFailedPage = (render: Render) => async (req: Request, res: Response) => {
+  requirePermissions(req.call, 'webhooks:write');
+  await show(render, req, res, (await recordOf(req.call, 'webhooks', addressedId(req))).record, null);
+};
 
 /** POST /dashboard/webhooks/{id}/redeliver_failed */
-export function resendFailed(render: Render) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { call } = req;
-    const id = addressedId(req);
-    const period = periods.find(({ value }) => value === req.form.get('period'));
-    if (!period) {
-      requirePermissions(call, 'webhooks:write');
-      return show(render, req, res, (await recordOf(call, 'webhooks', id)).record, 'Choose a period.');
-    }
-    const since = new Date(call.ctx.clock.now().getTime() - period.seconds * 1000).toISOString();
-    const { meta } = await perform(call, {
-      kind: 'act',
-      resource: resourceOf(call, 'webhooks'),
-      id,
-      name: 'redeliver_failed',
-      document: { meta: { since } },
-    });
-    res.redirect(
-      303,
-      `${recordPath('webhooks', id)}/deliveries?done=${meta?.['deliveries'] === 0 ? 'nothing_to_redeliver' : 'redelivered'}`,
-    );
-  };
-}
+export const resendFailed = (render: Render) => async (req: Request, res: Response) => {
+  const { call } = req;
+  const id = addressedId(req);
+  const period = periods.find(({ value }) => value === req.form.get('period'));
+  if (!period) {
+    requirePermissions(call, 'webhooks:write');
+    return show(render, req, res, (await recordOf(call, 'webhooks', id)).record, 'Choose a period.');
+  }
+  const since = new Date(call.ctx.clock.now().getTime() - period.seconds * 1000).toISOString();
+  const { meta } = await perform(call, {
+    kind: 'act',
+    resource: resourceOf(call, 'webhooks'),
+    id,
+    name: 'redeliver_failed',
+    document: { meta: { since } },
+  });
+  res.redirect(303, `${recordPath('webhooks', id)}/deliveries?done=${meta?.['deliveries'] === 0 ? 'nothing_to_redeliver' : 'redelivered'}`);
+};

@@ -131,12 +131,10 @@ async function findAction(req: Request, presentation: Presentation) {
 }
 
 /** GET /dashboard/{collection}/{id}/{verb}: asks. */
-export function actionPage(render: Render, presentation: Presentation) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { record, question } = await findAction(req, presentation);
-    await ask(render, presentation, req, res, record, question);
-  };
-}
+export const actionPage = (render: Render, presentation: Presentation) => async (req: Request, res: Response) => {
+  const { record, question } = await findAction(req, presentation);
+  await ask(render, presentation, req, res, record, question);
+};
 
 /** The page with the link of a connection test: a form may not lead to another site (`form-action`). */
 function testPage(render: Render, presentation: Presentation, req: Request, res: Response, record: ResourceObject, url: string): void {
@@ -165,30 +163,27 @@ function testPage(render: Render, presentation: Presentation, req: Request, res:
 }
 
 /** POST /dashboard/{collection}/{id}/{verb} */
-export function act(render: Render, presentation: Presentation) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { resource, verb, spec, record, row, question } = await findAction(req, presentation);
-    const missing = await unanswered(render, req, res, question);
-    if (Object.keys(missing).length > 0) return ask(render, presentation, req, res, record, question, missing, 422);
-    const pathAfter = (outcome: WriteResult) => {
-      const answer = { id: idOf(outcome.resource, outcome.row) };
-      return spec.leadsTo?.(record, answer) ?? recordPath(presentation.path, record.id);
-    };
-    try {
-      const result = await writeOnce(req, pathAfter, { kind: 'act', resource, id: record.id, name: verb, seen: row });
-      if ('again' in result) return res.redirect(303, `${result.again}?done=already_sent`);
-      const outcome = result.first;
-      if (outcome.once) return secretPage(render, req, res, presentation, verb, outcome, pathAfter(outcome));
-      if (typeof outcome.meta?.['login_url'] === 'string')
-        return testPage(render, presentation, req, res, record, outcome.meta['login_url']);
-      await spec.settle?.(req.call.ctx, idOf(outcome.resource, outcome.row));
-      res.redirect(303, `${pathAfter(outcome)}?done=${spec.done}`);
-    } catch (error) {
-      const { errors, status } = refusalOf(error);
-      await ask(render, presentation, req, res, record, question, errors, status);
-    }
+export const act = (render: Render, presentation: Presentation) => async (req: Request, res: Response) => {
+  const { resource, verb, spec, record, row, question } = await findAction(req, presentation);
+  const missing = await unanswered(render, req, res, question);
+  if (Object.keys(missing).length > 0) return ask(render, presentation, req, res, record, question, missing, 422);
+  const pathAfter = (outcome: WriteResult) => {
+    const answer = { id: idOf(outcome.resource, outcome.row) };
+    return spec.leadsTo?.(record, answer) ?? recordPath(presentation.path, record.id);
   };
-}
+  try {
+    const result = await writeOnce(req, pathAfter, { kind: 'act', resource, id: record.id, name: verb, seen: row });
+    if ('again' in result) return res.redirect(303, `${result.again}?done=already_sent`);
+    const outcome = result.first;
+    if (outcome.once) return secretPage(render, req, res, presentation, verb, outcome, pathAfter(outcome));
+    if (typeof outcome.meta?.['login_url'] === 'string') return testPage(render, presentation, req, res, record, outcome.meta['login_url']);
+    await spec.settle?.(req.call.ctx, idOf(outcome.resource, outcome.row));
+    res.redirect(303, `${pathAfter(outcome)}?done=${spec.done}`);
+  } catch (error) {
+    const { errors, status } = refusalOf(error);
+    await ask(render, presentation, req, res, record, question, errors, status);
+  }
+};
 
 async function removal(req: Request, presentation: Presentation) {
   const resource = resourceOf(req.call, presentation.path);
@@ -214,26 +209,22 @@ async function removal(req: Request, presentation: Presentation) {
 }
 
 /** GET /dashboard/{collection}/{id}/delete: asks. */
-export function deletePage(render: Render, presentation: Presentation) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { record, question } = await removal(req, presentation);
-    await ask(render, presentation, req, res, record, question);
-  };
-}
+export const deletePage = (render: Render, presentation: Presentation) => async (req: Request, res: Response) => {
+  const { record, question } = await removal(req, presentation);
+  await ask(render, presentation, req, res, record, question);
+};
 
 /** POST /dashboard/{collection}/{id}/delete */
-export function destroy(render: Render, presentation: Presentation) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { resource, record, question } = await removal(req, presentation);
-    const missing = await unanswered(render, req, res, question);
-    if (Object.keys(missing).length > 0) return ask(render, presentation, req, res, record, question, missing, 422);
-    try {
-      await perform(req.call, { kind: 'delete', resource, id: record.id });
-    } catch (error) {
-      const { errors, status } = refusalOf(error);
-      return ask(render, presentation, req, res, record, question, errors, status);
-    }
-    const done = { done: 'deleted' };
-    res.redirect(303, question.back ? `${question.back}?done=deleted` : listAddress(req, presentation.path, done));
-  };
-}
+export const destroy = (render: Render, presentation: Presentation) => async (req: Request, res: Response) => {
+  const { resource, record, question } = await removal(req, presentation);
+  const missing = await unanswered(render, req, res, question);
+  if (Object.keys(missing).length > 0) return ask(render, presentation, req, res, record, question, missing, 422);
+  try {
+    await perform(req.call, { kind: 'delete', resource, id: record.id });
+  } catch (error) {
+    const { errors, status } = refusalOf(error);
+    return ask(render, presentation, req, res, record, question, errors, status);
+  }
+  const done = { done: 'deleted' };
+  res.redirect(303, question.back ? `${question.back}?done=deleted` : listAddress(req, presentation.path, done));
+};

@@ -100,19 +100,17 @@ async function renderCreate(
 }
 
 /** GET /dashboard/{collection}/new. The query may name what the form starts with. */
-export function newPage(render: Render, presentation: Presentation) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const resource = resourceOf(req.call, presentation.path);
-    const { fields } = creation(req, presentation, resource);
-    requirePermissions(req.call, permissionFor(resource, 'write'));
-    const initial = initialEntries(fields, null);
-    const query = new URL(req.originalUrl, 'http://own.invalid').searchParams;
-    const given = Object.fromEntries(
-      Object.keys(initial.texts).flatMap((name) => (query.has(name) ? [[name, (query.get(name) ?? '').slice(0, 2048)]] : [])),
-    );
-    await renderCreate(render, presentation, req, res, { ...initial, texts: { ...initial.texts, ...given } }, {}, 200);
-  };
-}
+export const newPage = (render: Render, presentation: Presentation) => async (req: Request, res: Response) => {
+  const resource = resourceOf(req.call, presentation.path);
+  const { fields } = creation(req, presentation, resource);
+  requirePermissions(req.call, permissionFor(resource, 'write'));
+  const initial = initialEntries(fields, null);
+  const query = new URL(req.originalUrl, 'http://own.invalid').searchParams;
+  const given = Object.fromEntries(
+    Object.keys(initial.texts).flatMap((name) => (query.has(name) ? [[name, (query.get(name) ?? '').slice(0, 2048)]] : [])),
+  );
+  await renderCreate(render, presentation, req, res, { ...initial, texts: { ...initial.texts, ...given } }, {}, 200);
+};
 
 const completed = ({ data }: FormDocument, { complete }: NonNullable<Presentation['create']>): FormDocument =>
   complete ? { data: { ...data, attributes: complete(data.attributes) } } : { data };
@@ -129,29 +127,27 @@ async function partsAfter(
 }
 
 /** POST /dashboard/{collection} */
-export function create(render: Render, presentation: Presentation) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { call } = req;
-    const resource = resourceOf(call, presentation.path);
-    const { create: spec, fields } = creation(req, presentation, resource);
-    requirePermissions(call, permissionFor(resource, 'write'));
-    const entries = sentEntries(fields, req.form.all);
-    const refuse = (errors: Record<string, string>, status = 422) => renderCreate(render, presentation, req, res, entries, errors, status);
-    const read = readForm(resource, fields, entries, null);
-    const document = completed(read.document, spec);
-    const write = { kind: 'create', resource, id: null, document, followedBy: spec.followedBy } as const;
-    const errors = { ...(spec.guarded ? await confirmInForm(req, res) : {}), ...read.errors };
-    if (Object.keys(errors).length > 0) return refuse(await withOthers(call, write, fields, entries, errors));
-    const pathAfter = ({ row }: { row: Record<string, unknown> }) => recordPath(presentation.path, idOf(resource, row));
-    const result = await attempt(fields, entries, () => writeOnce(req, pathAfter, write));
-    if ('errors' in result) return refuse(result.errors, result.status);
-    if ('again' in result.done) return res.redirect(303, `${result.done.again}?done=already_sent`);
-    const outcome = result.done.first;
-    if (outcome.once || outcome.meta) {
-      const after = await partsAfter(req, presentation, outcome);
-      return secretPage(render, req, res, presentation, 'create', outcome, pathAfter(outcome), after);
-    }
-    const next = spec.next === undefined || !may(call, presentation.path, 'read') ? '' : `/${spec.next}`;
-    res.redirect(303, `${pathAfter(outcome)}${next}?done=${spec.done ?? 'created'}`);
-  };
-}
+export const create = (render: Render, presentation: Presentation) => async (req: Request, res: Response) => {
+  const { call } = req;
+  const resource = resourceOf(call, presentation.path);
+  const { create: spec, fields } = creation(req, presentation, resource);
+  requirePermissions(call, permissionFor(resource, 'write'));
+  const entries = sentEntries(fields, req.form.all);
+  const refuse = (errors: Record<string, string>, status = 422) => renderCreate(render, presentation, req, res, entries, errors, status);
+  const read = readForm(resource, fields, entries, null);
+  const document = completed(read.document, spec);
+  const write = { kind: 'create', resource, id: null, document, followedBy: spec.followedBy } as const;
+  const errors = { ...(spec.guarded ? await confirmInForm(req, res) : {}), ...read.errors };
+  if (Object.keys(errors).length > 0) return refuse(await withOthers(call, write, fields, entries, errors));
+  const pathAfter = ({ row }: { row: Record<string, unknown> }) => recordPath(presentation.path, idOf(resource, row));
+  const result = await attempt(fields, entries, () => writeOnce(req, pathAfter, write));
+  if ('errors' in result) return refuse(result.errors, result.status);
+  if ('again' in result.done) return res.redirect(303, `${result.done.again}?done=already_sent`);
+  const outcome = result.done.first;
+  if (outcome.once || outcome.meta) {
+    const after = await partsAfter(req, presentation, outcome);
+    return secretPage(render, req, res, presentation, 'create', outcome, pathAfter(outcome), after);
+  }
+  const next = spec.next === undefined || !may(call, presentation.path, 'read') ? '' : `/${spec.next}`;
+  res.redirect(303, `${pathAfter(outcome)}${next}?done=${spec.done ?? 'created'}`);
+};

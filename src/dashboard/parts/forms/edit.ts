@@ -144,21 +144,19 @@ async function renderEdit(
 }
 
 /** GET /dashboard/{collection}/{id}/edit, and by subject .../edit/{subject} */
-export function editPage(render: Render, presentation: Presentation) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const at = await editing(req, presentation);
-    await renderEdit(
-      render,
-      presentation,
-      req,
-      res,
-      at,
-      initialEntries(at.fields, at.record, (name) => relatedIds(at.record, name)),
-      {},
-      200,
-    );
-  };
-}
+export const editPage = (render: Render, presentation: Presentation) => async (req: Request, res: Response) => {
+  const at = await editing(req, presentation);
+  await renderEdit(
+    render,
+    presentation,
+    req,
+    res,
+    at,
+    initialEntries(at.fields, at.record, (name) => relatedIds(at.record, name)),
+    {},
+    200,
+  );
+};
 
 /** A table of what somebody else has changed since the form was opened, beside this form's values. */
 function changedMeanwhile(at: Editing, entries: Entries): Part[] {

@@ -129,20 +129,18 @@ const denied = (req: Request, resource: Resource) =>
  * reader takes it. The export is itself an entry of the audit log, written before the first byte. Breaks off when something fails on the way, so that a
  * file that is whole ends as it should.
  */
-export function exportList(presentation: Presentation) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { call } = req;
-    const resource = resourceOf(call, presentation.path);
-    const state = listState(req, presentation.filters, defaultSortOf(presentation, resource));
-    const { query: filters } = await readFilters({ req, now: call.ctx.clock.now() }, state, presentation.filters);
-    const chosen = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
-    await denied(req, resource);
-    const name = queryOf(req).get('format') ?? '';
-    formatNamed(name);
-    const found = pages(req, (of, page) => listOf(of, presentation.path, { ...page, filters }));
-    await sendFile(req, res, exportedOf(req, presentation), name, { filters: chosen }, found);
-  };
-}
+export const exportList = (presentation: Presentation) => async (req: Request, res: Response) => {
+  const { call } = req;
+  const resource = resourceOf(call, presentation.path);
+  const state = listState(req, presentation.filters, defaultSortOf(presentation, resource));
+  const { query: filters } = await readFilters({ req, now: call.ctx.clock.now() }, state, presentation.filters);
+  const chosen = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== ''));
+  await denied(req, resource);
+  const name = queryOf(req).get('format') ?? '';
+  formatNamed(name);
+  const found = pages(req, (of, page) => listOf(of, presentation.path, { ...page, filters }));
+  await sendFile(req, res, exportedOf(req, presentation), name, { filters: chosen }, found);
+};
 
 /** The same of what a record is linked to: GET /dashboard/{collection}/{id}/{relationship}/export. @throws {ApiError} 404 */
 export function exportRelated({ path }: Presentation, relationship: string, title: string) {

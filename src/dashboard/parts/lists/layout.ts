@@ -48,22 +48,20 @@ export const layoutForm = (path: string, columns: readonly ColumnSpec[], { size,
 });
 
 /** POST /dashboard/preferences/list: how this browser shows a list from now on; goes back to it. */
-export function chooseLayout(presentations: readonly Presentation[]) {
-  return (req: Request, res: Response): void => {
-    const presentation = presentations.find(({ path }) => path === req.form.get('list'));
-    if (presentation) {
-      const size = Number(req.form.get('size'));
-      const hidden = presentation.columns.slice(1).flatMap(({ label }) => (req.form.get(`column:${label}`) === undefined ? [label] : []));
-      const layouts = layoutsIn(req);
-      layouts.delete(presentation.path);
-      if (size !== defaultSize || hidden.length > 0)
-        layouts.set(presentation.path, { size: pageSizes.includes(size) ? size : defaultSize, hidden });
-      const entries = [...layouts];
-      const text = () => encodeURIComponent(JSON.stringify(entries));
-      while (text().length > longest) entries.shift();
-      if (entries.length > 0) setCookie(req, res, cookie, text(), remembered);
-      else clearCookie(req, res, cookie);
-    }
-    res.redirect(303, safeReturnTo(req.form.get('return_to')) ?? '/dashboard');
-  };
-}
+export const chooseLayout = (presentations: readonly Presentation[]) => (req: Request, res: Response) => {
+  const presentation = presentations.find(({ path }) => path === req.form.get('list'));
+  if (presentation) {
+    const size = Number(req.form.get('size'));
+    const hidden = presentation.columns.slice(1).flatMap(({ label }) => (req.form.get(`column:${label}`) === undefined ? [label] : []));
+    const layouts = layoutsIn(req);
+    layouts.delete(presentation.path);
+    if (size !== defaultSize || hidden.length > 0)
+      layouts.set(presentation.path, { size: pageSizes.includes(size) ? size : defaultSize, hidden });
+    const entries = [...layouts];
+    const text = () => encodeURIComponent(JSON.stringify(entries));
+    while (text().length > longest) entries.shift();
+    if (entries.length > 0) setCookie(req, res, cookie, text(), remembered);
+    else clearCookie(req, res, cookie);
+  }
+  res.redirect(303, safeReturnTo(req.form.get('return_to')) ?? '/dashboard');
+};

@@ -117,59 +117,57 @@ async function shownListing(view: ViewContext, presentation: Presentation, listi
 }
 
 /** GET /dashboard/{collection} */
-export function listPage(render: Render, presentation: Presentation) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { call } = req;
-    const resource = resourceOf(call, presentation.path);
-    const view: ViewContext = { req, now: call.ctx.clock.now() };
-    const defaultSort = defaultSortOf(presentation, resource);
-    const path = `/dashboard/${presentation.path}`;
-    const state = listState(req, presentation.filters, defaultSort);
-    const layout = layoutOf(req, presentation.path);
-    const columns = shownColumns(presentation.columns, layout);
-    const { query, found } = await readFilters(view, state, presentation.filters);
-    const listQuery = {
-      size: layout.size,
-      filters: query,
-      sort: state.sort,
-      include: readableIncludes(req, presentation.path, presentation.include),
-      after: state.after,
-      before: state.before,
-    };
-    const { listing, mistake, status } = await listingOf(req, res, presentation.path, listQuery);
-    const shownRows = status === 200 ? await shownRowsOf(req, presentation.path, listQuery, listing) : undefined;
-    const orders = await offeredOrders(view, resource, columns, state.sort, listQuery.filters);
-    const button = createButton(call, presentation) ?? (await presentation.start?.(view)) ?? null;
-    const filtered = isFiltered(state, presentation.filters);
-    const table = tableOf(view, presentation, await shownListing(view, presentation, listing), {
-      id: presentation.path,
-      caption: presentation.title,
-      heading: false,
-      path,
-      state,
-      defaultSort,
-      columns,
-      size: layout.size,
-      layout: layoutForm(presentation.path, presentation.columns, layout),
-      orders,
-      ...(shownRows && { shownRows }),
-      selection: selectionOf(call, presentation),
-      files: presentation.downloads,
-      live: state.after === undefined && state.before === undefined ? (presentation.live?.(listQuery.filters) ?? null) : null,
-      empty: emptyOf(presentation, filtered || state.after !== undefined || state.before !== undefined, path, button),
-    });
-    const filters =
-      presentation.filters.length > 0
-        ? [await filterPart(view, resource, presentation.filters, path, state, defaultSort, orders, found)]
-        : [];
-    const page = {
-      title: presentation.title,
-      lead: presentation.lead,
-      links: listLinks(presentation, listing, button),
-      errors: named(mistake === null ? {} : { form: mistake }),
-      parts: [...filters, table],
-    };
-    if (status === 200) rememberList(req, res);
-    render(req, res, page, status);
+export const listPage = (render: Render, presentation: Presentation) => async (req: Request, res: Response) => {
+  const { call } = req;
+  const resource = resourceOf(call, presentation.path);
+  const view: ViewContext = { req, now: call.ctx.clock.now() };
+  const defaultSort = defaultSortOf(presentation, resource);
+  const path = `/dashboard/${presentation.path}`;
+  const state = listState(req, presentation.filters, defaultSort);
+  const layout = layoutOf(req, presentation.path);
+  const columns = shownColumns(presentation.columns, layout);
+  const { query, found } = await readFilters(view, state, presentation.filters);
+  const listQuery = {
+    size: layout.size,
+    filters: query,
+    sort: state.sort,
+    include: readableIncludes(req, presentation.path, presentation.include),
+    after: state.after,
+    before: state.before,
   };
-}
+  const { listing, mistake, status } = await listingOf(req, res, presentation.path, listQuery);
+  const shownRows = status === 200 ? await shownRowsOf(req, presentation.path, listQuery, listing) : undefined;
+  const orders = await offeredOrders(view, resource, columns, state.sort, listQuery.filters);
+  const button = createButton(call, presentation) ?? (await presentation.start?.(view)) ?? null;
+  const filtered = isFiltered(state, presentation.filters);
+  const table = tableOf(view, presentation, await shownListing(view, presentation, listing), {
+    id: presentation.path,
+    caption: presentation.title,
+    heading: false,
+    path,
+    state,
+    defaultSort,
+    columns,
+    size: layout.size,
+    layout: layoutForm(presentation.path, presentation.columns, layout),
+    orders,
+    ...(shownRows && { shownRows }),
+    selection: selectionOf(call, presentation),
+    files: presentation.downloads,
+    live: state.after === undefined && state.before === undefined ? (presentation.live?.(listQuery.filters) ?? null) : null,
+    empty: emptyOf(presentation, filtered || state.after !== undefined || state.before !== undefined, path, button),
+  });
+  const filters =
+    presentation.filters.length > 0
+      ? [await filterPart(view, resource, presentation.filters, path, state, defaultSort, orders, found)]
+      : [];
+  const page = {
+    title: presentation.title,
+    lead: presentation.lead,
+    links: listLinks(presentation, listing, button),
+    errors: named(mistake === null ? {} : { form: mistake }),
+    parts: [...filters, table],
+  };
+  if (status === 200) rememberList(req, res);
+  render(req, res, page, status);
+};

@@ -182,25 +182,23 @@ export const listAgain =
     res.redirect(303, listAddress(req, path));
 
 /** POST /dashboard/{collection}/selected: asks, then does the same with each of the records that were selected in the list; or sends them as a file. */
-export function actOnSelected(render: Render, presentation: Presentation) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { path } = presentation;
-    const { call, form } = req;
-    const records = await selectedRecords(req, path);
-    const format = exportActs.find((one) => one === form.get('act'));
-    const isFile = format !== undefined;
-    if (!isFile) requirePermissions(call, permissionFor(resourceOf(call, path), 'write'));
-    if (records.length === 0) return res.redirect(303, listAddress(req, path, { done: 'nothing_selected' }));
-    if (isFile) return exportSelected(req, res, presentation, format, records);
-    const plan = planOf(req, presentation);
-    if (form.get('confirmed') === undefined) {
-      if (!records.some((record) => plan.applies(record))) return res.redirect(303, listAddress(req, path, { done: 'nothing_to_change' }));
-      return ask(render, req, res, presentation, plan, records, named());
-    }
-    const missing = await missingOf(req, res, plan, records.length);
-    if (Object.keys(missing).length > 0) return ask(render, req, res, presentation, plan, records, missing);
-    const failures = await performEach(req, path, plan, records);
-    if (failures.length > 0) return partly(render, req, res, presentation, plan, records.length, failures);
-    res.redirect(303, listAddress(req, path, { done: plan.done }));
-  };
-}
+export const actOnSelected = (render: Render, presentation: Presentation) => async (req: Request, res: Response) => {
+  const { path } = presentation;
+  const { call, form } = req;
+  const records = await selectedRecords(req, path);
+  const format = exportActs.find((one) => one === form.get('act'));
+  const isFile = format !== undefined;
+  if (!isFile) requirePermissions(call, permissionFor(resourceOf(call, path), 'write'));
+  if (records.length === 0) return res.redirect(303, listAddress(req, path, { done: 'nothing_selected' }));
+  if (isFile) return exportSelected(req, res, presentation, format, records);
+  const plan = planOf(req, presentation);
+  if (form.get('confirmed') === undefined) {
+    if (!records.some((record) => plan.applies(record))) return res.redirect(303, listAddress(req, path, { done: 'nothing_to_change' }));
+    return ask(render, req, res, presentation, plan, records, named());
+  }
+  const missing = await missingOf(req, res, plan, records.length);
+  if (Object.keys(missing).length > 0) return ask(render, req, res, presentation, plan, records, missing);
+  const failures = await performEach(req, path, plan, records);
+  if (failures.length > 0) return partly(render, req, res, presentation, plan, records.length, failures);
+  res.redirect(303, listAddress(req, path, { done: plan.done }));
+};

@@ -125,26 +125,24 @@ async function judgedFrame(...[view, presentation, record, included, tab]: Param
 }
 
 /** GET /dashboard/{collection}/{id} */
-export function recordPage(render: Render, usual: Presentation) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { record, included } = await recordOf(
-      req.call,
-      usual.path,
-      addressedId(req),
-      readableIncludes(req, usual.path, usual.recordInclude ?? usual.include),
-    );
-    const view: ViewContext = { req, now: req.call.ctx.clock.now() };
-    const presentation: Presentation = { ...usual, ...(await usual.named?.(view, record)) };
-    const { dangers, trouble, ...frame } = await judgedFrame(view, presentation, record, included, null);
-    const above = (await presentation.above?.(view, record, included)) ?? [];
-    const more = (await presentation.more?.(view, record, included)) ?? [];
-    const managed = await managedNotice(req.call, resourceOf(req.call, presentation.path).type, record.id);
-    render(req, res, {
-      ...frame,
-      parts: [...managed, ...trouble, ...above, summaryOf(view, presentation, record, included), ...more, ...dangers],
-    });
-  };
-}
+export const recordPage = (render: Render, usual: Presentation) => async (req: Request, res: Response) => {
+  const { record, included } = await recordOf(
+    req.call,
+    usual.path,
+    addressedId(req),
+    readableIncludes(req, usual.path, usual.recordInclude ?? usual.include),
+  );
+  const view: ViewContext = { req, now: req.call.ctx.clock.now() };
+  const presentation: Presentation = { ...usual, ...(await usual.named?.(view, record)) };
+  const { dangers, trouble, ...frame } = await judgedFrame(view, presentation, record, included, null);
+  const above = (await presentation.above?.(view, record, included)) ?? [];
+  const more = (await presentation.more?.(view, record, included)) ?? [];
+  const managed = await managedNotice(req.call, resourceOf(req.call, presentation.path).type, record.id);
+  render(req, res, {
+    ...frame,
+    parts: [...managed, ...trouble, ...above, summaryOf(view, presentation, record, included), ...more, ...dangers],
+  });
+};
 
 /** An `include` without relationships that the actor may not read. */
 export function readableIncludes(req: Request, path: string, include = ''): string | undefined {
@@ -164,13 +162,11 @@ export const recordToName = (req: Request, presentation: Presentation, more: rea
 };
 
 /** GET /dashboard/{collection}/{id}/{tab} */
-export function tabPage(render: Render, presentation: Presentation, name?: string) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const tab = presentation.tabs?.find((one) => one.name === (name ?? req.params['tab']));
-    const { record, included } = await recordOf(req.call, presentation.path, addressedId(req));
-    const view: ViewContext = { req, now: req.call.ctx.clock.now() };
-    if (!tab || (tab.needs !== undefined && !may(req.call, tab.needs, 'read')) || !(tab.when?.(record) ?? true)) throw notFound();
-    const { dangers: _dangers, trouble, ...frame } = await judgedFrame(view, presentation, record, included, tab.name);
-    render(req, res, { ...frame, parts: [...trouble, ...(await tab.parts(view, record))] });
-  };
-}
+export const tabPage = (render: Render, presentation: Presentation, name?: string) => async (req: Request, res: Response) => {
+  const tab = presentation.tabs?.find((one) => one.name === (name ?? req.params['tab']));
+  const { record, included } = await recordOf(req.call, presentation.path, addressedId(req));
+  const view: ViewContext = { req, now: req.call.ctx.clock.now() };
+  if (!tab || (tab.needs !== undefined && !may(req.call, tab.needs, 'read')) || !(tab.when?.(record) ?? true)) throw notFound();
+  const { dangers: _dangers, trouble, ...frame } = await judgedFrame(view, presentation, record, included, tab.name);
+  render(req, res, { ...frame, parts: [...trouble, ...(await tab.parts(view, record))] });
+};

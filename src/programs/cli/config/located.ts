@@ -1,7 +1,6 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit, type Alias, type Document, type Node } from 'yaml';
 import { CliError } from '../api.js';
 
-/** Where something stands: a file, and a line from 1. */
 export type FilePosition = { readonly file: string; readonly line: number };
 
 /** A value of a document that remembers where it stands. */

@@ -26,26 +26,24 @@ async function makeSettings(req: Request, record: ResourceObject, guide: ClientG
 }
 
 /** POST /dashboard/clients/{id}/quick_start: the settings that the chosen guide asks for. */
-export function saveQuickStart(render: Render, presentation: Presentation) {
-  return async (req: Request, res: Response): Promise<void> => {
-    const { record } = await recordOf(req.call, 'clients', addressedId(req));
-    const guide = guidesFor(record).find(({ name }) => name === req.form.get('guide'));
-    const tab = presentation.tabs?.find(({ name }) => name === 'quick_start');
-    if (!guide || !tab) throw notFound();
-    try {
-      await makeSettings(req, record, guide);
-    } catch (error) {
-      const first = error instanceof ApiError ? error.errors[0] : undefined;
-      if (!first || first.code === 'insufficient_scope') throw error;
-      const view = { req, now: req.call.ctx.clock.now() };
-      const { dangers: _dangers, ...frame } = recordFrame(view, presentation, record, [], tab.name);
-      return render(
-        req,
-        res,
-        { ...frame, errors: { form: sentenceOf(first, undefined) }, parts: await tab.parts(view, record) },
-        first.status,
-      );
-    }
-    res.redirect(303, `${quickStartPath(record.id)}?${new URLSearchParams({ guide: guide.name, done: 'updated' }).toString()}`);
-  };
-}
+export const saveQuickStart = (render: Render, presentation: Presentation) => async (req: Request, res: Response) => {
+  const { record } = await recordOf(req.call, 'clients', addressedId(req));
+  const guide = guidesFor(record).find(({ name }) => name === req.form.get('guide'));
+  const tab = presentation.tabs?.find(({ name }) => name === 'quick_start');
+  if (!guide || !tab) throw notFound();
+  try {
+    await makeSettings(req, record, guide);
+  } catch (error) {
+    const first = error instanceof ApiError ? error.errors[0] : undefined;
+    if (!first || first.code === 'insufficient_scope') throw error;
+    const view = { req, now: req.call.ctx.clock.now() };
+    const { dangers: _dangers, ...frame } = recordFrame(view, presentation, record, [], tab.name);
+    return render(
+      req,
+      res,
+      { ...frame, errors: { form: sentenceOf(first, undefined) }, parts: await tab.parts(view, record) },
+      first.status,
+    );
+  }
+  res.redirect(303, `${quickStartPath(record.id)}?${new URLSearchParams({ guide: guide.name, done: 'updated' }).toString()}`);
+};
