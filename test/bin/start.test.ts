@@ -29,8 +29,7 @@ afterEach(async () => {
 async function prepare(): Promise<string> {
   const directory = directoryOfTest();
   for (const name of ['bin', 'dist', 'old']) await mkdir(join(directory, name));
-  for (const name of ['start.sh', 'navigator.cjs', 'stack-sources.cjs', 'thread-priority.cjs'])
-    await copyFile(`bin/${name}`, join(directory, 'bin', name));
+  for (const name of ['start.sh', 'navigator.cjs', 'thread-priority.cjs']) await copyFile(`bin/${name}`, join(directory, 'bin', name));
   await writeFile(join(directory, 'dist/main.js'), program);
   return directory;
 }
@@ -68,10 +67,9 @@ test('Node takes the place of the shell, with the settings that keep memory smal
     priorities: expect.anything() as unknown,
     options: [
       ...settings,
+      '--enable-source-maps',
       '--require',
       expect.stringMatching(/^\/.*\/bin\/navigator\.cjs$/),
-      '--require',
-      expect.stringMatching(/^\/.*\/bin\/stack-sources\.cjs$/),
       '--require',
       expect.stringMatching(/^\/.*\/bin\/thread-priority\.cjs$/),
       '--stack-trace-limit=20',
@@ -99,7 +97,8 @@ exec '${process.execPath}' "$@"
     options: [
       settings[0],
       settings[2],
-      ...Array<unknown>(3)
+      '--enable-source-maps',
+      ...Array<unknown>(2)
         .fill(['--require', expect.any(String)])
         .flat(),
     ],
@@ -122,7 +121,7 @@ test('it is found by its own path: from another directory, with spaces in it, an
   const directory = join(await prepare(), 'a place');
   const elsewhere = join(directory, 'elsewhere');
   for (const name of ['bin', 'dist', 'elsewhere/bin']) await mkdir(join(directory, name), { recursive: true });
-  for (const name of ['bin/start.sh', 'bin/navigator.cjs', 'bin/stack-sources.cjs', 'bin/thread-priority.cjs', 'dist/main.js'])
+  for (const name of ['bin/start.sh', 'bin/navigator.cjs', 'bin/thread-priority.cjs', 'dist/main.js'])
     await copyFile(join(directory, '..', name), join(directory, name));
   const started = async (cwd: string, script: string, CDPATH?: string) => {
     const child = spawn('sh', [script], { cwd, env: { PATH: [ownNode, process.env['PATH']].join(delimiter), ...(CDPATH && { CDPATH }) } });
