@@ -202,7 +202,7 @@ const queuesOf = ({ crypto: { signing, passwords }, net, db }: Deps, admission: 
 ];
 
 /**
- * Listens, and starts the loops. The database must be prepared.
+ * Listens, then starts the loops, whose first passes open a connection each. The database must be prepared.
  * @param options.upkeep false in tests that want what requests cause and nothing else
  */
 export async function startService(deps: Deps, directUrl: string, { upkeep = true } = {}): Promise<RunningService> {
@@ -212,6 +212,12 @@ export async function startService(deps: Deps, directUrl: string, { upkeep = tru
   await syncClock(deps).catch((error: unknown) =>
     logger.warn({ event: 'clock.unsynced', err: error }, "the database's time could not be asked"),
   );
+  const service = config.backgroundWork === 'only' ? createBackgroundApp(deps, lifecycle) : createApp(deps, lifecycle);
+  const server = createServer(service.app, service.admission, service.answerAhead);
+  deps.metrics.watchQueues(() => queuesOf(deps, service.admission));
+  await listenOn(server, config);
+  // A connection that the system doesn't let us take (no file descriptor is left, say) is the caller's loss alone.
+  server.on('error', (error) => logger.error({ event: 'http.not_accepted', err: error }, 'a connection could not be accepted'));
   const cacheSync = startCacheSync(deps, () => noting.forEach((loop) => loop?.wake()));
   const background = config.backgroundWork !== 'off' && { ...startDeliveries(deps), ...(upkeep && startUpkeep(deps, directUrl)) };
   const working = named({ ...startOwnWork(deps, upkeep), ...background });
@@ -230,12 +236,6 @@ export async function startService(deps: Deps, directUrl: string, { upkeep = tru
       for (const loop of Object.values(loops)) loop.wake();
     },
   });
-  const service = config.backgroundWork === 'only' ? createBackgroundApp(deps, lifecycle) : createApp(deps, lifecycle);
-  const server = createServer(service.app, service.admission, service.answerAhead);
-  deps.metrics.watchQueues(() => queuesOf(deps, service.admission));
-  await listenOn(server, config);
-  // A connection that the system doesn't let us take (no file descriptor is left, say) is the caller's loss alone.
-  server.on('error', (error) => logger.error({ event: 'http.not_accepted', err: error }, 'a connection could not be accepted'));
   return {
     port: (server.address() as AddressInfo).port,
     deps,
