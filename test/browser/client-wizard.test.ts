@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import { administratorsPage, look } from '../support/administrators-page.js';
 import { picture, sharedChromium } from '../support/chromium.js';
 import { png } from '../support/images.js';
@@ -19,7 +19,6 @@ let page: Page;
 beforeAll(async () => {
   ({ page } = await administratorsPage(browser, ctx));
 });
-afterAll(() => page?.context().close());
 
 test('a web application: three things are asked, and the last page says what was chosen, with the secret once', async () => {
   await page.goto(`${service.url}/dashboard/clients/new`);

@@ -1,6 +1,6 @@
 // A directory from its set-up in the dashboard to a group with a role, and what its page says of a request that failed.
-import type { BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeAll, expect } from 'vitest';
 import { insertRole } from '../../src/db/tables/roles.js';
 import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { uuidv7 } from '../../src/lib/random.js';
@@ -16,7 +16,6 @@ const test = needs('chromium');
 const browser = sharedChromium();
 const service = sharedService();
 const ctx = contextOf(service);
-let context: BrowserContext;
 let page: Page;
 
 const organization = shared(() => addOrganization(ctx, { name: 'acme', display_name: 'Acme Ltd' }));
@@ -28,12 +27,10 @@ beforeAll(async () => {
   await insertRole(ctx.scope, { ...stamps, name: 'Editor', kind: 'organization' });
   const admin = await addUser(ctx);
   await permit(ctx, admin.id, ...managementPermissions);
-  context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
-  page = await context.newPage();
+  page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
   await signInAt(page, service.url, admin.email, password);
   await page.waitForURL('**/account');
 });
-afterAll(() => context?.close());
 
 const main = () => page.locator('main').innerText();
 

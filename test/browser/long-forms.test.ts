@@ -1,6 +1,6 @@
 // Long forms as pages by subject: the button that saves stays in sight, changes aren't lost by leaving, and no page is long.
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import { apiResourcesPresentation } from '../../src/dashboard/pages/apis/api-resources.js';
 import { clientsPresentation } from '../../src/dashboard/pages/clients/clients.js';
 import { settingsPath, settingsSubjects } from '../../src/dashboard/pages/settings/sections.js';
@@ -20,7 +20,6 @@ let page: Page;
 beforeAll(async () => {
   ({ page } = await administratorsPage(browser, ctx));
 });
-afterAll(() => page?.context().close());
 
 /** Follows the link; answers what the browser asked about it, null for nothing, and stays or goes. */
 async function leave(label: string, decision: 'stay' | 'go'): Promise<string | null> {

@@ -1,6 +1,6 @@
 // An administrator gives a mail words of the environment's own, sees how it looks, and has it sent (specification 15.11).
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { administratorsPage, look } from '../support/administrators-page.js';
 import { sharedChromium } from '../support/chromium.js';
@@ -19,7 +19,6 @@ let page: Page;
 beforeAll(async () => {
   ({ admin, page } = await administratorsPage(browser, ctx));
 });
-afterAll(() => page?.context().close());
 
 test('a mail gets words of its own from the built-in ones on, is previewed and sent to whoever wrote it', async () => {
   await page.goto(`${service.url}/dashboard`);

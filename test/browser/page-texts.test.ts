@@ -1,6 +1,6 @@
 // An administrator changes what the sign-in page says, sees it on the page, and restores it (specification 4.13.6).
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import { beforeAll, expect } from 'vitest';
 import { administratorsPage, look } from '../support/administrators-page.js';
 import { picture, sharedChromium } from '../support/chromium.js';
 import { password } from '../support/data.js';
@@ -17,7 +17,6 @@ let page: Page;
 beforeAll(async () => {
   ({ page } = await administratorsPage(browser, ctx));
 });
-afterAll(() => page?.context().close());
 
 const save = async () => {
   const proof = page.locator('form#texts input[type=password]');

@@ -1,6 +1,6 @@
 // "Login doesn't work": the request id of an error page leads an administrator to its cause within three clicks (specification 15.10).
-import type { BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect } from 'vitest';
+import type { Page } from 'playwright-core';
+import { beforeAll, expect } from 'vitest';
 import type { UserRow } from '../../src/db/tables/users.js';
 import { managementPermissions } from '../../src/domain/reach/management-permissions.js';
 import { permit } from '../support/administrators.js';
@@ -18,7 +18,6 @@ const service = sharedService();
 let client: TestClient;
 let person: UserRow;
 let administrator: Page;
-let context: BrowserContext;
 
 beforeAll(async () => {
   const ctx = await service.context();
@@ -27,12 +26,10 @@ beforeAll(async () => {
   person = await addUser(ctx);
   const admin = await addUser(ctx);
   await permit(ctx, admin.id, ...managementPermissions);
-  context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
-  administrator = await context.newPage();
+  administrator = await browser.newPage({ viewport: { width: 1280, height: 860 } });
   await signInAt(administrator, service.url, admin.email, password);
   await administrator.waitForURL('**/account');
 });
-afterAll(() => context?.close());
 
 /** What the administrator clicks with the request id in hand: the navigation, the search, and what it found. */
 async function explain(request_id: string): Promise<Page> {
