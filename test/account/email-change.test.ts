@@ -119,7 +119,7 @@ describe('specification 4.5.8', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 410]);
   });
 
-  test('a change that is under way when a recovery ends its session moves nothing (attack 71.1968)', async () => {
+  test('a change that is under way when a recovery ends its session moves nothing (attack 72.1971)', async () => {
     const [user, email, ctx] = [await newUser({ email_verified: true }), newAddress(), await service.context()];
     await post(await signedIn(user), '/account/email', { email });
     const code = codeIn(await lastMailTo(service.url, email));

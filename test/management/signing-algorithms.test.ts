@@ -186,7 +186,7 @@ test('keys of each algorithm change over apart from the others', async () => {
   expect(next).toEqual(['ES256']);
 });
 
-test('a next key that an administrator deactivates while the rotation is at work never signs (attack 71.1967)', async () => {
+test('a next key that an administrator deactivates while the rotation is at work never signs (attack 72.1970)', async () => {
   service.clock.advance(91 * day);
   const later = await manage(service.url);
   const [key] = (await later.get('/signing_keys?filter[status]=next&filter[algorithm]=ES256')).body['data'] as Document[];
