@@ -1,11 +1,11 @@
 import { tryAdvisoryLock } from '../db/connection/advisory-lock.js';
+import { Unavailable } from '../db/connection/failures.js';
 import { listPolledConnections } from '../db/tables/connections.js';
 import { listKeptStreams } from '../db/tables/transmitter_streams.js';
 import { connectionOf, type Connection } from '../domain/connections/connections.js';
 import { createContext, type Context, type Deps } from '../domain/context.js';
 import { findServedEnvironment } from '../domain/environments/environments.js';
 import { pollSignals } from '../domain/provider-signals/poll-signals.js';
-import { TransmitterFailure } from '../domain/provider-signals/transmitter-failure.js';
 import { keepStream } from '../domain/provider-signals/transmitter-stream.js';
 import { OutboundError } from '../platform/fetch/fetch.js';
 import { startLoop, type Loop } from '../platform/loop.js';
@@ -37,9 +37,10 @@ async function withTransmitter<T>(
   try {
     return await work(ctx, await connectionOf(ctx, id));
   } catch (error) {
-    if (!(error instanceof OutboundError || error instanceof TransmitterFailure)) throw error;
+    // That the database is away concerns all; whatever else goes wrong is of this one, and keeps no other waiting.
+    if (error instanceof Unavailable) throw error;
     paused.set(id, now + failedPauseMs);
-    const reason = error instanceof OutboundError ? error.reason : error.message;
+    const reason = error instanceof OutboundError ? error.reason : (error as Error).message;
     deps.logger.warn(
       { event: 'signals.poll_failed', environment_id, connection_id: id, reason },
       'the signals of a provider can not be fetched',

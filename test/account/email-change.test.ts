@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { findUser, type UserRow } from '../../src/db/tables/users.js';
+import { transaction } from '../../src/domain/context.js';
+import { changeAddress } from '../../src/domain/credentials/address-change.js';
+import { noOrigin } from '../../src/domain/origin.js';
+import { endSessions } from '../../src/domain/sessions/sessions.js';
 import { Browser, csrfOf } from '../support/browser.js';
 import { addConnection } from '../support/connections.js';
 import { addUser, password } from '../support/data.js';
@@ -113,6 +117,16 @@ describe('specification 4.5.8', () => {
     expect(await post(elsewhere, '/account/email/verify', { code })).toMatchObject({ status: 410, body: { error: 'code_expired' } });
     const both = await Promise.all([1, 2].map(async () => post(browser, '/account/email/verify', { code })));
     expect(both.map(({ status }) => status).sort()).toEqual([200, 410]);
+  });
+
+  test('a change that is under way when a recovery ends its session moves nothing (attack 72.1971)', async () => {
+    const [user, email, ctx] = [await newUser({ email_verified: true }), newAddress(), await service.context()];
+    await post(await signedIn(user), '/account/email', { email });
+    const code = codeIn(await lastMailTo(service.url, email));
+    const [session] = await transaction(ctx, (tx) => endSessions(tx, { user_id: user.id }, 'password_reset'));
+    const own = { id: session?.id ?? '', user_id: user.id };
+    expect(await changeAddress(ctx, own, code, noOrigin)).toEqual({ outcome: 'expired' });
+    expect((await stored(user))?.email).toBe(user.email);
   });
 
   test('a reset that was mailed to the old address ends with it (attack 13.1306)', async () => {

@@ -186,5 +186,21 @@ test('keys of each algorithm change over apart from the others', async () => {
   expect(next).toEqual(['ES256']);
 });
 
+test('a next key that an administrator deactivates while the rotation is at work never signs (attack 72.1970)', async () => {
+  service.clock.advance(91 * day);
+  const later = await manage(service.url);
+  const [key] = (await later.get('/signing_keys?filter[status]=next&filter[algorithm]=ES256')).body['data'] as Document[];
+  const next = key?.['id'] as string;
+  const { crypto } = service.deps;
+  let deactivated: number | null = null;
+  const newKeyPair: typeof crypto.newKeyPair = async (algorithm) => {
+    deactivated ??= (await later.patch(`/signing_keys/${next}/deactivate`)).status;
+    return crypto.newKeyPair(algorithm);
+  };
+  await rotationPass({ ...service.deps, crypto: { ...crypto, newKeyPair } }).catch(() => undefined);
+  expect(deactivated).toBe(200);
+  expect((await later.get(`/signing_keys/${next}`)).body['data'].attributes.status).toBe('deactivated');
+});
+
 test('claims of a token are read whatever it is signed with', async () =>
   expect(claimsOf(await managementToken(service.url))['iss']).toBe(service.url));

@@ -387,6 +387,27 @@ describe('polling (RFC 8936, specification 20.2.6)', () => {
   });
 
   test.each([
+    ['an answer whose token is no text', '{"sets":{"a":{"toString":1}}}', {}],
+    ['a token of ours that does not open', '{}', { signals_token_sealed: Buffer.from('x') }],
+  ])('%s keeps no other connection waiting (attack 71.1966)', async (_what, answer, broken) => {
+    const [hostile, other] = [await polled(), await polled()];
+    for (const [{ connection }, body, changes] of [
+      [hostile, answer, broken],
+      [other, '{}', {}],
+    ] as const) {
+      const signals_poll_url = `${upstream.url}/poll/${connection.id}`;
+      upstream.instead.set(`/poll/${connection.id}`, (_req, res) => void res.writeHead(200).end(body));
+      await changeRow(ctx, 'connections', { id: connection.id }, { signals: 'poll', signals_poll_url, ...changes });
+    }
+    const asked = async () => {
+      await signalPollsPass(service.deps, new Map(), undefined, 1).catch(() => undefined);
+      return upstream.asked(`/poll/${other.connection.id}`).length;
+    };
+    await expect.poll(asked, { timeout: 5_000 }).toBeGreaterThan(0);
+    for (const { connection } of [hostile, other]) await changeRow(ctx, 'connections', { id: connection.id }, { signals: 'off' });
+  });
+
+  test.each([
     ['a failure', 503, '{}'],
     ['no JSON', 200, 'x'],
     ['too much', 200, `{"sets":"${'x'.repeat(1_100_000)}"}`],

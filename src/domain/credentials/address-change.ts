@@ -1,6 +1,6 @@
 import { Duplicate } from '../../db/connection/failures.js';
 import { consumePasscode, findBoundPasscode, voidPasscodes, type PasscodeRow } from '../../db/tables/passcodes.js';
-import { findUserByEmailKey, lockUser, type UserRow } from '../../db/tables/users.js';
+import { findUser, findUserByEmailKey, type UserRow } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import type { EmailAddress } from '../../lib/email-address.js';
 import { recordSecurityEvent, userParty } from '../audit/security-trail.js';
@@ -11,6 +11,7 @@ import { queueMail } from '../mail/mail.js';
 import type { Origin } from '../origin.js';
 import { startPasscode, tryCode, type CodeVerdict } from '../passcodes/passcodes.js';
 import { endSignIns } from '../sessions/half-sign-ins.js';
+import { holdSession } from '../sessions/sessions.js';
 import { proveAddress } from '../users/address-proof.js';
 
 /** The session that asks for another address: what comes by mail is good in it alone. */
@@ -64,7 +65,7 @@ export async function changeAddress(ctx: Context, session: OwnSession, code: str
   if (verdict.outcome !== 'right') return verdict;
   const { passcode } = verdict;
   try {
-    const user = await transaction(ctx, (tx) => moveAddress(tx, session.user_id, passcode, origin));
+    const user = await transaction(ctx, (tx) => moveAddress(tx, session, passcode, origin));
     return user ? { outcome: 'changed', user } : { outcome: 'expired' };
   } catch (error) {
     if (error instanceof Duplicate && error.constraint === 'users_email') return { outcome: 'email_taken' };
@@ -72,10 +73,12 @@ export async function changeAddress(ctx: Context, session: OwnSession, code: str
   }
 }
 
-/** Null when the code was spent meanwhile, or one connection signs in either address alone. */
-async function moveAddress(tx: Context, user_id: string, passcode: PasscodeRow, origin: Origin): Promise<UserRow | null> {
+/** Null when the code was spent or the session ended meanwhile, or one connection signs in either address alone. */
+async function moveAddress(tx: Context, session: OwnSession, passcode: PasscodeRow, origin: Origin): Promise<UserRow | null> {
+  const { user_id } = session;
   const now = tx.clock.now();
-  const before = await lockUser(tx.scope, user_id);
+  // What ended the session, as a recovery does, took the account back from whoever had it.
+  const before = (await holdSession(tx, session)) && (await findUser(tx.scope, user_id));
   if (!before || !(await consumePasscode(tx.scope, passcode, now))) return null;
   const { email, email_key } = passcode;
   for (const address of [before.email, email]) if ((await requiredConnectionFor(tx, address)) !== null) return null;

@@ -45,7 +45,7 @@ async function ask(ctx: Context, url: string, token: string, { ack, setErrs }: A
 async function take(ctx: Context, connection: Connection, sets: readonly (readonly [string, unknown])[]): Promise<Acknowledged> {
   const done: Acknowledged = { ack: [], setErrs: named() };
   for (const [jti, set] of sets) {
-    const read = await readSecurityEventToken(ctx, connection, String(set));
+    const read = await readSecurityEventToken(ctx, connection, typeof set === 'string' ? set : '');
     if ('err' in read) {
       noteRefusedSignal(ctx, connection, read, noOrigin);
       done.setErrs[jti] = { err: read.err, description: read.description };
