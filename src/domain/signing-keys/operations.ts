@@ -76,11 +76,11 @@ export async function retireAlgorithm(tx: Context, algorithm: SigningAlgorithm):
 
 /** Lets the next key sign from now on; the one until now stays published, so that what it signed can be verified. @throws {Refusal} 409 */
 export async function activateKey(tx: Context, key: SigningKeyRow): Promise<SigningKeyRow> {
+  const primary = await lockSigningKey(tx.scope, 'primary', key.algorithm);
   // As it is now: one that was read before may be deactivated meanwhile, because somebody else has it.
   const next = await lockSigningKey(tx.scope, 'next', key.algorithm);
   if (next?.kid !== key.kid) throw invalidTransition('Only a next key can be activated.');
   const now = tx.clock.now();
-  const primary = await lockSigningKey(tx.scope, 'primary', key.algorithm);
   if (primary) await updateSigningKey(tx.scope, primary.kid, { status: 'previous', retired_at: now, updated_at: now });
   const activated = await updateSigningKey(tx.scope, key.kid, { status: 'primary', activated_at: now, updated_at: now });
   if (!activated) throw new Refusal({ status: 404, code: 'not_found', detail: 'There is no such key.' });
