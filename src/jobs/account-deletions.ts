@@ -4,6 +4,7 @@ import { createContext, transaction, type Deps } from '../domain/context.js';
 import { findServedEnvironment } from '../domain/environments/environments.js';
 import { deleteDueAccount } from '../domain/users/own-deletion.js';
 import { startLoop, type Loop } from '../platform/loop.js';
+import { forEachRecord } from './each-record.js';
 
 const pauseMs = 600_000;
 const batch = 500;
@@ -12,12 +13,12 @@ const batch = 500;
 export async function accountDeletionPass(deps: Deps, signal?: AbortSignal): Promise<number> {
   let deleted = 0;
   await tryAdvisoryLock(deps.db.knex, 'account_deletions', async () => {
-    for (const { environment_id, id } of await listDueDeletions(deps.db.knex, deps.clock.now(), batch)) {
-      if (signal?.aborted) return;
+    const due = await listDueDeletions(deps.db.knex, deps.clock.now(), batch);
+    const work = async ({ environment_id, id }: (typeof due)[number]) => {
       const environment = await findServedEnvironment(deps, environment_id);
-      if (!environment) continue;
-      if (await transaction(createContext(deps, environment), (tx) => deleteDueAccount(tx, id))) deleted += 1;
-    }
+      if (environment && (await transaction(createContext(deps, environment), (tx) => deleteDueAccount(tx, id)))) deleted += 1;
+    };
+    await forEachRecord(due, work, signal);
   });
   return deleted;
 }

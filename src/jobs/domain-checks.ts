@@ -14,6 +14,7 @@ import { findDomainRecord } from '../domain/environments/domain-record.js';
 import { organizationAdministrators } from '../domain/organizations/memberships.js';
 import { missingDaysOfOrganization, noteOrganizationDomainCheck, type OrganizationDomain } from '../domain/organizations/domains.js';
 import { queueMail } from '../domain/mail/mail.js';
+import { forEachRecord } from './each-record.js';
 
 const dayMs = 86_400_000;
 const pauseMs = 600_000;
@@ -72,6 +73,16 @@ async function noteAndTell(tx: Context, id: string, check: DomainCheck): Promise
   if (after.status === 'failed' || (before.missing_since === null && after.missing_since !== null)) await tellAdministrators(tx, after);
 }
 
+/** @returns false in an environment that isn't served here */
+async function checkCustomDomain(deps: Deps, due: CustomDomainRow): Promise<boolean> {
+  const environment = await findServedEnvironment(deps, due.environment_id);
+  if (!environment) return false;
+  const ctx = createContext(deps, environment);
+  const check = await checkDomain(ctx, due);
+  await transaction(ctx, (tx) => noteAndTell(tx, due.id, check));
+  return true;
+}
+
 /** Mails the environment's administrators, and those of the organization, that the record is missing or that the domain has failed. */
 async function tellOfOrganizationDomain(tx: Context, row: OrganizationDomain): Promise<void> {
   const domain_url = `${tx.environment.base_url}/dashboard/organization_domains/${row.id}`;
@@ -82,9 +93,10 @@ async function tellOfOrganizationDomain(tx: Context, row: OrganizationDomain): P
     await queueMail(tx, { template: 'domain_record_missing', to, locale, model, origin });
 }
 
-async function checkOrganizationDomain(deps: Deps, due: OrganizationDomain): Promise<void> {
+/** @returns false in an environment that isn't served here */
+async function checkOrganizationDomain(deps: Deps, due: OrganizationDomain): Promise<boolean> {
   const environment = await findServedEnvironment(deps, due.environment_id);
-  if (!environment) return;
+  if (!environment) return false;
   const ctx = createContext(deps, environment);
   const check = await findDomainRecord(ctx, due);
   await transaction(ctx, async (tx) => {
@@ -99,6 +111,7 @@ async function checkOrganizationDomain(deps: Deps, due: OrganizationDomain): Pro
     if (after.status === 'failed' || (before.missing_since === null && after.missing_since !== null))
       await tellOfOrganizationDomain(tx, after);
   });
+  return true;
 }
 
 /**
@@ -108,21 +121,15 @@ async function checkOrganizationDomain(deps: Deps, due: OrganizationDomain): Pro
 export async function domainCheckPass(deps: Deps, signal?: AbortSignal): Promise<number> {
   let checked = 0;
   await tryAdvisoryLock(deps.db.knex, 'custom_domains', async () => {
-    const due = await listDomainsToCheck(deps.db.knex, new Date(deps.clock.now().getTime() - dayMs), batch);
-    for (const row of due) {
-      if (signal?.aborted) return;
-      const environment = await findServedEnvironment(deps, row.environment_id);
-      if (!environment) continue;
-      const ctx = createContext(deps, environment);
-      const check = await checkDomain(ctx, row);
-      await transaction(ctx, (tx) => noteAndTell(tx, row.id, check));
-      checked += 1;
-    }
-    for (const row of await listOrganizationDomainsToCheck(deps.db.knex, new Date(deps.clock.now().getTime() - dayMs), batch)) {
-      if (signal?.aborted) return;
-      await checkOrganizationDomain(deps, row);
-      checked += 1;
-    }
+    const before = new Date(deps.clock.now().getTime() - dayMs);
+    const checks = [
+      ...(await listDomainsToCheck(deps.db.knex, before, batch)).map((row) => () => checkCustomDomain(deps, row)),
+      ...(await listOrganizationDomainsToCheck(deps.db.knex, before, batch)).map((row) => () => checkOrganizationDomain(deps, row)),
+    ];
+    const work = async (check: () => Promise<boolean>) => {
+      if (await check()) checked += 1;
+    };
+    await forEachRecord(checks, work, signal);
   });
   return checked;
 }

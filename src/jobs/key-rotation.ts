@@ -9,6 +9,7 @@ import { findServedEnvironment } from '../domain/environments/environments.js';
 import { noOrigin } from '../domain/origin.js';
 import { activateKey, deactivateKey, publishNextKey } from '../domain/signing-keys/operations.js';
 import { generateSigningKey } from '../domain/signing-keys/signing-keys.js';
+import { forEachRecord } from './each-record.js';
 
 const dayMs = 86_400_000;
 /** A primary key signs for 90 days (specification 5.11.1). */
@@ -74,10 +75,10 @@ async function rotateKeys(ctx: Context, done: Rotation): Promise<void> {
 export async function rotationPass(deps: Deps): Promise<Rotation> {
   const done: Rotation = { generated: [], activated: [], deactivated: [] };
   await tryAdvisoryLock(deps.db.knex, 'signing_keys', async () => {
-    for (const row of await listEnvironments(deps.db.knex)) {
-      const environment = await findServedEnvironment(deps, row.id);
+    await forEachRecord(await listEnvironments(deps.db.knex), async ({ id }) => {
+      const environment = await findServedEnvironment(deps, id);
       if (environment) await rotateKeys(createContext(deps, environment), done);
-    }
+    });
   });
   return done;
 }

@@ -5,6 +5,7 @@ import { refreshSamlMetadata } from '../domain/connections/saml-provider.js';
 import { createContext, type Deps } from '../domain/context.js';
 import { findServedEnvironment } from '../domain/environments/environments.js';
 import { startLoop, type Loop } from '../platform/loop.js';
+import { forEachRecord } from './each-record.js';
 
 const dayMs = 86_400_000;
 const pauseMs = 600_000;
@@ -15,12 +16,11 @@ export async function samlMetadataPass(deps: Deps, signal?: AbortSignal): Promis
   let count = 0;
   await tryAdvisoryLock(deps.db.knex, 'saml_metadata', async () => {
     const due = await listSamlMetadataDue(deps.db.knex, new Date(deps.clock.now().getTime() - dayMs), batch);
-    for (const { environment_id, connection_id } of due) {
-      if (signal?.aborted) return;
+    const work = async ({ environment_id, connection_id }: (typeof due)[number]) => {
       const environment = await findServedEnvironment(deps, environment_id);
       const ctx = environment && createContext(deps, environment);
       const connection = ctx && (await connectionOf(ctx, connection_id));
-      if (!connection) continue;
+      if (!connection) return;
       const found = await refreshSamlMetadata(ctx, connection).catch(() => null);
       count += 1;
       const logged = { environment_id, connection_id };
@@ -31,7 +31,8 @@ export async function samlMetadataPass(deps: Deps, signal?: AbortSignal): Promis
           { event: 'saml_metadata.failed', ...logged, detail: found?.last_error ?? null },
           'the metadata of a SAML provider can not be had',
         );
-    }
+    };
+    await forEachRecord(due, work, signal);
   });
   return count;
 }

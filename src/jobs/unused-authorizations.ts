@@ -10,6 +10,7 @@ import { mailModel } from '../domain/grants/agent-mails.js';
 import { withdrawConsent } from '../domain/grants/authorizations.js';
 import { queueMail } from '../domain/mail/mail.js';
 import { noOrigin } from '../domain/origin.js';
+import { forEachRecord } from './each-record.js';
 
 const dayMs = 86_400_000;
 const pauseMs = 600_000;
@@ -23,11 +24,11 @@ export async function unusedAuthorizationPass(deps: Deps, signal?: AbortSignal):
   let ended = 0;
   await tryAdvisoryLock(deps.db.knex, 'unused_authorizations', async () => {
     const now = deps.clock.now();
-    for (const row of await listUnusedAuthorizations(deps.db.knex, now, batch)) {
-      if (signal?.aborted) return;
+    const unused = await listUnusedAuthorizations(deps.db.knex, now, batch);
+    const work = async (row: (typeof unused)[number]) => {
       const environment = await findServedEnvironment(deps, row.environment_id);
       const lifetime = environment?.unused_authorization_lifetime ?? null;
-      if (!environment || lifetime === null) continue;
+      if (!environment || lifetime === null) return;
       await transaction(createContext(deps, environment), async (tx) => {
         if (!(await holdUnused(tx.scope, row, new Date(now.getTime() - lifetime * 1000)))) return;
         await withdrawConsent(tx, row.user_id, row.client_id, undefined, 'unused');
@@ -40,7 +41,8 @@ export async function unusedAuthorizationPass(deps: Deps, signal?: AbortSignal):
         await queueMail(tx, { template: 'authorization_ended', to, locale, model: mailModel(tx, client), origin: noOrigin });
         ended += 1;
       });
-    }
+    };
+    await forEachRecord(unused, work, signal);
     await forgetAuthorizations(deps.db.knex, new Date(now.getTime() - dayMs), now, batch);
   });
   return ended;

@@ -6,6 +6,7 @@ import { createContext, transaction, type Deps } from '../domain/context.js';
 import { emitClientDeleted } from '../domain/events/clients.js';
 import { findServedEnvironment } from '../domain/environments/environments.js';
 import { noOrigin } from '../domain/origin.js';
+import { forEachRecord } from './each-record.js';
 
 const dayMs = 86_400_000;
 const pauseMs = 600_000;
@@ -21,10 +22,10 @@ export async function unusedClientPass(deps: Deps, signal?: AbortSignal): Promis
   await tryAdvisoryLock(deps.db.knex, 'unused_clients', async () => {
     const now = deps.clock.now();
     const at = { now, unproven: new Date(now.getTime() - dayMs) };
-    for (const { environment_id, id, name } of await listUnusedClients(deps.db.knex, at, batch)) {
-      if (signal?.aborted) return;
+    const unused = await listUnusedClients(deps.db.knex, at, batch);
+    const work = async ({ environment_id, id, name }: (typeof unused)[number]) => {
       const environment = await findServedEnvironment(deps, environment_id);
-      if (!environment) continue;
+      if (!environment) return;
       await transaction(createContext(deps, environment), async (tx) => {
         if (!(await deleteUnusedClient(tx.scope, id, at))) return;
         const actor = { actor_kind: 'system', actor_id: null, display: null } as const;
@@ -33,7 +34,8 @@ export async function unusedClientPass(deps: Deps, signal?: AbortSignal): Promis
         await emitClientDeleted(tx, actor, { id, name });
         removed += 1;
       });
-    }
+    };
+    await forEachRecord(unused, work, signal);
   });
   return removed;
 }

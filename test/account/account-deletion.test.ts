@@ -110,6 +110,20 @@ describe('specification 4.14', () => {
     expect(await stored(user)).toBeNull();
   });
 
+  test('an account that can’t be deleted keeps no other waiting, and is tried again (specification 1.9.5)', async () => {
+    const { knex } = service.deps.db;
+    const [stuck, other] = [await newUser(), await newUser()];
+    for (const user of [stuck, other]) await leave(await signedIn(user));
+    service.clock.advance(31 * dayMs);
+    await knex.raw(`create function keep() returns trigger language plpgsql as $$ begin raise exception 'kept for a test'; end $$`);
+    await knex.raw(`create trigger keep before delete on users for each row when (old.id = '${stuck.id}') execute function keep()`);
+    await expect(pass()).rejects.toThrow('kept for a test');
+    expect([await stored(stuck), await stored(other)]).toEqual([expect.objectContaining({ id: stuck.id }), null]);
+    await knex.raw('drop function keep() cascade');
+    expect(await pass()).toBe(1);
+    expect(await stored(stuck)).toBeNull();
+  });
+
   test('the last administrator can’t leave, nor do two at once (attack 13.1301)', async () => {
     const { scope } = await service.context();
     const role = await findRoleByName(scope, administratorRole);
