@@ -76,6 +76,8 @@ async function allLookedUp(): Promise<void> {
     const last = await person({}, false);
     expect((await login(last.email, last.secret)).status).toBe(200);
     await lookedUp(last);
+    // It is noted as looked up before the list is asked.
+    await expect.poll(() => askedFor(last.secret)).toBe(1);
   }
 }
 
