@@ -38,4 +38,4 @@ if ! node $wanted --version >/dev/null 2>&1; then
   done
 fi
 # shellcheck disable=SC2086
-exec node $known --enable-source-maps --require "$here/navigator.cjs" --require "$here/thread-priority.cjs" "$@" "$main"
+exec node $known --enable-source-maps --require "$here/thread-priority.cjs" "$@" "$main"

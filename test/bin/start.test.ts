@@ -1,10 +1,9 @@
 // How the service is started: by the script itself, with a program in the place of dist/main.js that tells how it was started.
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { directoryOfTest } from '../support/temporary-directory.js';
 
@@ -29,7 +28,7 @@ afterEach(async () => {
 async function prepare(): Promise<string> {
   const directory = directoryOfTest();
   for (const name of ['bin', 'dist', 'old']) await mkdir(join(directory, name));
-  for (const name of ['start.sh', 'navigator.cjs', 'thread-priority.cjs']) await copyFile(`bin/${name}`, join(directory, 'bin', name));
+  for (const name of ['start.sh', 'thread-priority.cjs']) await copyFile(`bin/${name}`, join(directory, 'bin', name));
   await writeFile(join(directory, 'dist/main.js'), program);
   return directory;
 }
@@ -69,8 +68,6 @@ test('Node takes the place of the shell, with the settings that keep memory smal
       ...settings,
       '--enable-source-maps',
       '--require',
-      expect.stringMatching(/^\/.*\/bin\/navigator\.cjs$/),
-      '--require',
       expect.stringMatching(/^\/.*\/bin\/thread-priority\.cjs$/),
       '--stack-trace-limit=20',
     ],
@@ -94,14 +91,7 @@ exec '${process.execPath}' "$@"
   const { child, told, warnings } = await start(directory, join(directory, 'old'));
   expect(told).toMatchObject({
     pid: child.pid,
-    options: [
-      settings[0],
-      settings[2],
-      '--enable-source-maps',
-      ...Array<unknown>(2)
-        .fill(['--require', expect.any(String)])
-        .flat(),
-    ],
+    options: [settings[0], settings[2], '--enable-source-maps', '--require', expect.any(String)],
   });
   await expect.poll(() => warnings).toEqual([expect.stringContaining(`${process.version} does not know --heap-growing-percent=50`)]);
 });
@@ -121,7 +111,7 @@ test('it is found by its own path: from another directory, with spaces in it, an
   const directory = join(await prepare(), 'a place');
   const elsewhere = join(directory, 'elsewhere');
   for (const name of ['bin', 'dist', 'elsewhere/bin']) await mkdir(join(directory, name), { recursive: true });
-  for (const name of ['bin/start.sh', 'bin/navigator.cjs', 'bin/thread-priority.cjs', 'dist/main.js'])
+  for (const name of ['bin/start.sh', 'bin/thread-priority.cjs', 'dist/main.js'])
     await copyFile(join(directory, '..', name), join(directory, name));
   const started = async (cwd: string, script: string, CDPATH?: string) => {
     const child = spawn('sh', [script], { cwd, env: { PATH: [ownNode, process.env['PATH']].join(delimiter), ...(CDPATH && { CDPATH }) } });
@@ -139,14 +129,4 @@ test('npm start and the image start it that way', async () => {
   const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: Record<string, string> };
   expect(scripts['start']).toBe('exec sh bin/run.sh start');
   expect(await readFile('Dockerfile', 'utf8')).toContain('CMD ["sh", "bin/start.sh"]');
-});
-
-test('`pg` learns where it runs without Node’s own fetch, which nothing else here needs', async () => {
-  const asked = async (...options: string[]) => {
-    const script = "globalThis.Response = class { constructor() { console.log('asked'); } }; require('pg'); console.log(typeof navigator);";
-    return (await promisify(execFile)(process.execPath, [...options, '--eval', script])).stdout;
-  };
-  expect(await asked('--require', './bin/navigator.cjs')).toBe('object\n');
-  // Not needed any more once the oldest Node has it.
-  if (Number(process.versions.node.split('.')[0]) < 21) expect(await asked()).toBe('asked\nundefined\n');
 });
