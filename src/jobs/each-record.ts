@@ -2,12 +2,12 @@ import { Unavailable } from '../db/connection/failures.js';
 
 /**
  * Works through the records of a pass in turn, until it is to stop. One that fails keeps no other waiting: the next pass tries it again.
- * @throws the first failure once all are through; at once where the database is away, which concerns all
+ * @throws the first failure once it is through; at once where the database is away, which concerns all
  */
 export async function forEachRecord<T>(records: readonly T[], work: (record: T) => Promise<void>, signal?: AbortSignal): Promise<void> {
   const failures: unknown[] = [];
   for (const record of records) {
-    if (signal?.aborted) return;
+    if (signal?.aborted) break;
     try {
       await work(record);
     } catch (error) {

@@ -42,8 +42,8 @@ export async function unusedAuthorizationPass(deps: Deps, signal?: AbortSignal):
         ended += 1;
       });
     };
-    await forEachRecord(unused, work, signal);
     await forgetAuthorizations(deps.db.knex, new Date(now.getTime() - dayMs), now, batch);
+    await forEachRecord(unused, work, signal);
   });
   return ended;
 }

@@ -1,8 +1,5 @@
-import { createRequire } from 'node:module';
 import type * as PublicSuffixes from 'tldts';
-
-/** The list is 8 MiB of a process that has no organization's domain to look at. */
-const onDemand = createRequire(import.meta.url);
+import { onDemand } from './on-demand.js';
 
 /** Where anybody gets an address: the large providers, by the domains that they give out. */
 const mailProviders: ReadonlySet<string> = new Set(
@@ -22,6 +19,7 @@ export type CompanyDomainProblem = 'not a domain' | 'public suffix' | 'mail prov
 
 /** Null: it can be the domain of one company. Takes a lower-case ASCII name. */
 export function companyDomainProblem(name: string): CompanyDomainProblem | null {
+  // The list is 8 MiB, which a process without an organization's domain doesn't need.
   const { parse } = onDemand('tldts') as typeof PublicSuffixes;
   const { isIp, domain } = parse(name, { allowPrivateDomains: true });
   if (isIp || !/^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$/.test(name)) return 'not a domain';

@@ -1,8 +1,6 @@
-import { createRequire } from 'node:module';
 import type Bowser from 'bowser';
 import { once } from './memo.js';
-
-const onDemand = createRequire(import.meta.url);
+import { onDemand } from './on-demand.js';
 
 /** For unknown browsers bowser returns text of the header itself; only names of these lists are used. Loaded when somebody's device is named. */
 const bowser = once(() => {

@@ -10,7 +10,7 @@ import { currencies, maxTextLength, maxListLength, type DetailField } from '../.
 import { sentenceProblem } from '../../lib/detail-sentence.js';
 import type { Language } from '../../lib/languages/languages.js';
 import type { Context } from '../context.js';
-import { invalidValue, type Problem, Refusal, refuseDuplicates, systemRecord } from '../refusal.js';
+import { invalidValue, type Problem, Refusal, refuseDuplicates, systemRecord, unfit } from '../refusal.js';
 
 /** What can be set of a type of authorization details; its name at its creation alone. */
 export type DetailTypeInput = Partial<Pick<AuthorizationDetailTypeRow, 'name' | 'fields' | 'sentence' | 'remember' | 'status'>>;
@@ -39,7 +39,7 @@ export function detailTypeProblems({ fields, sentence }: DetailTypeInput): Probl
   const names = (fields ?? []).map(({ name }) => name);
   const ofFields = (fields ?? []).flatMap((field, index): Problem[] => {
     if (names.indexOf(field.name) !== index)
-      return [{ ...invalidValue(['fields', index, 'name'], 'There is a field of this name already.'), code: 'duplicate_value' }];
+      return [unfit(['fields', index, 'name'], 'duplicate_value', 'There is a field of this name already.')];
     const found = fieldProblem(field);
     return found === null ? [] : [invalidValue(['fields', index], found)];
   });

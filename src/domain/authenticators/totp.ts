@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { createRequire } from 'node:module';
 import type * as OneTimePasswords from 'otpauth';
 import { spendTotpStep, type TotpRow } from '../../db/tables/authenticators.js';
+import { onDemand } from '../../lib/on-demand.js';
 import type { Aad } from '../../lib/seal.js';
 import type { Context } from '../context.js';
 import type { SingleUse } from '../proofs/single-use.js';
 
 /** Loaded for the first person who has an authenticator app. */
-const otpauth = () => createRequire(import.meta.url)('otpauth') as typeof OneTimePasswords;
+const otpauth = () => onDemand('otpauth') as typeof OneTimePasswords;
 
 /** What a new TOTP is made of (RFC 6238): what every authenticator app knows. Bytes, digits, seconds. */
 export const totpDefaults = { algorithm: 'SHA1', digits: 6, period: 30 } as const;

@@ -1,8 +1,8 @@
-import { createRequire } from 'node:module';
 import type * as Helpers from '@simplewebauthn/server/helpers';
 import type * as OneTimePasswords from 'otpauth';
 import { countAuthenticators, insertAuthenticator, type AuthenticatorRow, type totpAlgorithms } from '../../db/tables/authenticators.js';
 import { lockUser, updateUser } from '../../db/tables/users.js';
+import { onDemand } from '../../lib/on-demand.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { Actor } from '../actor.js';
 import { recordSecurityEvent } from '../audit/security-trail.js';
@@ -36,8 +36,6 @@ export type ImportedAuthenticator = { readonly name: string } & (
       readonly backup_eligible: boolean;
     }
 );
-
-const onDemand = createRequire(import.meta.url);
 
 /** RFC 4226 4 (R6): 128 bits at the least. */
 const minSecretBytes = 16;

@@ -1,7 +1,7 @@
-import { createRequire } from 'node:module';
 import type * as Parse5 from 'parse5';
 import type { Token } from 'parse5';
 import { named, own } from '../../lib/named.js';
+import { onDemand } from '../../lib/on-demand.js';
 import type { Problem } from '../refusal.js';
 import { findDeclarationProblem, findStyleProblem } from './style-problems.js';
 import type { VariableKind, Variables } from './variables.js';
@@ -96,7 +96,7 @@ const textStates: ReadonlyMap<string, 'RCDATA' | 'RAWTEXT'> = new Map([
 ]);
 
 /** The parser of HTML, loaded when a template is looked at. */
-export const parser = () => createRequire(import.meta.url)('parse5') as typeof Parse5;
+export const parser = () => onDemand('parse5') as typeof Parse5;
 
 /** What stands inside of title and style, of which nothing may be left out: what follows would be read as something else. */
 function contentProblem(tagName: string, content: string): string | null {

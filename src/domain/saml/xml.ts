@@ -1,7 +1,5 @@
-import { createRequire } from 'node:module';
+import { onDemand } from '../../lib/on-demand.js';
 import { SamlRefusal } from './saml-refusal.js';
-
-const onDemand = createRequire(import.meta.url);
 
 /** What is read of the library's nodes, which are those of the DOM. */
 export type DomNode = {
