@@ -19,6 +19,9 @@ if (navigator.clipboard) {
   }
 }
 
+// A row of tabs that is wider than a phone shows the one in use.
+document.querySelector('.tabs [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+
 // The exact time in the reader's own zone, where the pointer rests.
 const locale = /^en\b/.test(navigator.language) ? navigator.language : 'en-GB';
 const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'long' });
@@ -90,6 +93,8 @@ for (const form of document.querySelectorAll('.filters')) {
       there.replaceWith(document.adoptNode(list));
       for (const old of form.querySelectorAll('.clear, .looked-up')) old.remove();
       form.append(...page.querySelectorAll('.filters > :is(.clear, .looked-up)'));
+      const more = form.querySelector('.more-filters');
+      if (more) more.textContent = page.querySelector('.more-filters').textContent;
       history.replaceState(null, '', address);
       tellTimes();
       listenToSelections();
@@ -98,7 +103,8 @@ for (const form of document.querySelectorAll('.filters')) {
       // Somebody typed on, or the network is gone: Enter still leads there.
     }
   };
-  form.addEventListener('change', ({ target }) => target.tagName === 'SELECT' && form.requestSubmit());
+  // Of several that a phone shows over the list the last is chosen before the list changes.
+  form.addEventListener('change', ({ target }) => target.matches('select:not(:popover-open select)') && form.requestSubmit());
   form.addEventListener('input', ({ target }) => {
     clearTimeout(timer);
     if (target.tagName === 'INPUT') timer = setTimeout(follow, 250);

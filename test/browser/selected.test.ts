@@ -36,6 +36,31 @@ test('two people are found, selected and blocked, and the list keeps its filter'
   for (const { id } of people) expect((await findUser(ctx.scope, id))?.status).toBe('blocked');
 });
 
+test('on a phone filters unfold from a button, which tells how many are set, and the tab in use is in sight (specification 9.2.17)', async () => {
+  const { page } = await administratorsPage(chromium, ctx);
+  await page.goto(`${service.url}/dashboard/sessions`);
+  const more = page.getByRole('button', { name: 'Filters' });
+  const status = page.locator('#filter-status');
+  expect([await more.isVisible(), await status.isVisible()]).toEqual([false, true]);
+  await page.setViewportSize({ width: 390, height: 800 });
+  expect([await more.isVisible(), await status.isVisible()]).toEqual([true, false]);
+  expect((await page.locator('tbody tr').first().boundingBox())?.y).toBeLessThan(500);
+  await more.click();
+  await status.selectOption('active');
+  await page.getByLabel('IP address').fill('192.0.2.7');
+  await page.getByRole('button', { name: 'Filters (2)' }).waitFor();
+  await status.selectOption('revoked');
+  await look(page, 'filters-unfolded');
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.getByRole('button', { name: 'Filter', exact: true }).click();
+  await page.waitForURL('**/dashboard/sessions?*status=revoked*');
+  expect(new URL(page.url()).searchParams.get('ip_address')).toBe('192.0.2.7');
+  expect([await more.textContent(), await status.isVisible()]).toEqual(['Filters (2)', false]);
+  await page.goto(`${service.url}/dashboard/user_exports`);
+  const tab = page.locator('.tabs [aria-current]');
+  expect(((await tab.boundingBox())?.x ?? 390) + ((await tab.boundingBox())?.width ?? 390)).toBeLessThan(390);
+});
+
 test('what is typed into a filter changes the rows at once, and the address; rows can be selected then', async () => {
   await addUser(ctx, { first_name: 'Quentin', last_name: 'Zobel' });
   const { page } = await administratorsPage(chromium, ctx);

@@ -107,6 +107,8 @@ export type Part =
       readonly fields: readonly FilterField[];
       readonly hidden: Readonly<Record<string, string>>;
       readonly clear: string | null;
+      /** The names of those that aren't as on the first visit. */
+      readonly changed?: readonly string[];
       /** "Filter" unless given. */
       readonly button?: string;
     }

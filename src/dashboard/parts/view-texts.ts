@@ -22,6 +22,7 @@ export const viewTexts = {
   error: 'Error',
   file: 'File',
   filter: 'Filter',
+  filters: 'Filters',
   find_anything: 'Find anything',
   find_hint: 'Find people, clients, pages, IDs',
   first_name: terms.first_name,

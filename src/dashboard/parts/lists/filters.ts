@@ -120,8 +120,8 @@ export async function filterPart(
       };
     }),
   );
-  const filtered = specs.some((spec) => (state.values[spec.name] ?? '') !== (spec.initial ?? ''));
+  const changed = specs.filter((spec) => (state.values[spec.name] ?? '') !== (spec.initial ?? '')).map(({ name }) => name);
   // Of a long list the form leads to the order that any filter takes.
   const hidden: Record<string, string> = state.sort === defaultSort || orders ? {} : { sort: state.sort };
-  return { kind: 'filters', action: path, fields, hidden, clear: filtered ? path : null };
+  return { kind: 'filters', action: path, fields, hidden, changed, clear: changed.length > 0 ? path : null };
 }
