@@ -58,7 +58,8 @@ export async function ownUiCors(req: Request, res: Response, next: NextFunction)
 /** The answer to a preflight request; `cors` has set who is allowed. */
 export function preflight(_req: Request, res: Response): void {
   res.setHeader('Access-Control-Allow-Methods', 'GET, POST');
-  res.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, DPoP, MCP-Protocol-Version');
+  // `*`: SDKs and telemetry add headers of their own. It excludes `Authorization`, and means nothing beside credentials.
+  res.setHeader('Access-Control-Allow-Headers', 'Authorization, Content-Type, DPoP, MCP-Protocol-Version, *');
   res.setHeader('Access-Control-Max-Age', '600');
   res.status(204).end();
 }
