@@ -14,7 +14,7 @@ import type { ResourceRow } from '../resource.js';
 import { credentialPermissions } from './described-credentials.js';
 import { kindNames, documentKinds, permissionsToReadKinds } from './kinds.js';
 import { describesCredentials, kindsIn, namesOrganizations } from './listed.js';
-import { weighKeeping, type Weighed } from './kept-document.js';
+import { weighKeeping, type WeighedDocument } from './kept-document.js';
 import { readLive, recordsNamed, recordsOf, type Live, type LiveRecord } from './live.js';
 import { prune } from './prune.js';
 import type { Item } from './items.js';
@@ -158,7 +158,7 @@ export const changeSummaryOf = (changes: readonly RecordChange[]) => ({
 });
 
 /** Keeps the document, and says in the audit log that it was applied. One that changes neither a record nor what is kept leaves no trace. */
-async function keep(run: Run, application: Application, changes: readonly RecordChange[], { before, mayKeep }: Weighed): Promise<void> {
+async function keep(run: Run, application: Application, changes: readonly RecordChange[], { before, mayKeep }: WeighedDocument): Promise<void> {
   const { call } = run;
   const { document, prune: pruned } = application;
   const same = before && before.pruned === pruned && isDeepStrictEqual(before.document, document);

@@ -11,10 +11,10 @@ function permissionsToKeep(document: ResourceRow, before: ConfigurationRow | nul
 }
 
 /** The document that was last applied, and whether another may take its place. */
-export type Weighed = { readonly before: ConfigurationRow | null; readonly mayKeep: boolean };
+export type WeighedDocument = { readonly before: ConfigurationRow | null; readonly mayKeep: boolean };
 
 /** The former document, and whether this one may take its place; if not, a warning tells. */
-export async function weighKeeping(run: Run, document: ResourceRow): Promise<Weighed> {
+export async function weighKeeping(run: Run, document: ResourceRow): Promise<WeighedDocument> {
   const before = await findConfiguration(run.call.ctx.scope);
   const lacked = permissionsToKeep(document, before).filter((one) => !run.call.actor.permissions.has(one));
   if (lacked.length > 0) {
