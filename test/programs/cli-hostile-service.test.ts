@@ -91,7 +91,9 @@ test('what pages and programs of the machine send to the port of a sign-in ends 
     json((path, own) => {
       if (path === '/.well-known/openid-configuration')
         return { issuer: own, authorization_endpoint: `${own}/authorize`, token_endpoint: `${own}/token` };
-      return path === '/token' ? { access_token: 't', token_type: 'Bearer', expires_in: 60 } : { resource: `${own}/api`, scopes_supported: ['x'] };
+      return path === '/token'
+        ? { access_token: 't', token_type: 'Bearer', expires_in: 60 }
+        : { resource: `${own}/api`, scopes_supported: ['x'] };
     }),
   );
   const send = (port: string, path: string) =>
@@ -109,7 +111,9 @@ test('what pages and programs of the machine send to the port of a sign-in ends 
     statuses = (async () => {
       const found = [];
       for (const path of ['//', '*', '//[', '/callback', '/callback?state=x&code=c']) found.push(await send(port, path));
-      found.push(await send(port, `/callback?${new URLSearchParams({ state: searchParams.get('state') ?? '', code: 'c', iss: url }).toString()}`));
+      found.push(
+        await send(port, `/callback?${new URLSearchParams({ state: searchParams.get('state') ?? '', code: 'c', iss: url }).toString()}`),
+      );
       return found;
     })();
   });
