@@ -158,7 +158,12 @@ export const changeSummaryOf = (changes: readonly RecordChange[]) => ({
 });
 
 /** Keeps the document, and says in the audit log that it was applied. One that changes neither a record nor what is kept leaves no trace. */
-async function keep(run: Run, application: Application, changes: readonly RecordChange[], { before, mayKeep }: WeighedDocument): Promise<void> {
+async function keep(
+  run: Run,
+  application: Application,
+  changes: readonly RecordChange[],
+  { before, mayKeep }: WeighedDocument,
+): Promise<void> {
   const { call } = run;
   const { document, prune: pruned } = application;
   const same = before && before.pruned === pruned && isDeepStrictEqual(before.document, document);

@@ -181,7 +181,8 @@ async function requireAsRead({ call, expects }: Run, { kind, id, attributes }: L
   if (!expects) return;
   const row = await findRecord(call.ctx, kind.resource, id, true);
   const now = row && documentAttributes(call, kind, row);
-  if (!now || names.some((name) => Object.hasOwn(attributes, name) && !isDeepStrictEqual(now[name], attributes[name]))) throw stateChanged();
+  if (!now || names.some((name) => Object.hasOwn(attributes, name) && !isDeepStrictEqual(now[name], attributes[name])))
+    throw stateChanged();
 }
 
 /** Changes a record to what the item says; null: it was so already, or was refused. */
