@@ -117,6 +117,6 @@ test('what pages and programs of the machine send to the port of a sign-in ends 
       return found;
     })();
   });
-  expect(await statuses).toEqual([400, 400, 400, 400, 400, 200]);
+  expect(await (statuses as unknown as Promise<number[]>)).toEqual([400, 400, 400, 400, 400, 200]);
   expect(said).toContain('Signed in at');
 });
