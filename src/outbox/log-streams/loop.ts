@@ -43,13 +43,13 @@ async function recordFailure(deps: Deps, { row }: StreamJob, send: LogStreamSend
   const { environment_id, id } = send;
   const target = { target_type: 'log_stream', target_id: id, display: row.name };
   const detail = { action: 'log_stream.paused', settings: ['status'], reason: send.error };
-  let told: (() => void) | null = null;
+  let logged: (() => void) | null = null;
   const recorded = await deps.db.knex.transaction(async (knex) => {
     const found = await recordLogStreamSend(knex, send);
-    if (found?.was_paused) told = await recordOwnDeed(deps, { knex, environment_id }, 'security_setting.changed', { target, detail });
+    if (found?.was_paused) logged = await recordOwnDeed(deps, { knex, environment_id }, 'security_setting.changed', { target, detail });
     return found;
   });
-  (told as (() => void) | null)?.();
+  (logged as (() => void) | null)?.();
   return recorded;
 }
 

@@ -99,7 +99,7 @@ async function disableFailing(
   notable: readonly NotableResult[],
 ): Promise<(() => void)[]> {
   const { clock, logger } = deps;
-  const told: (() => void)[] = [];
+  const logged: (() => void)[] = [];
   const gone = new Set(results.filter(({ result }) => result.response_status === 410).map(({ job }) => job.delivery.id));
   const seen = new Set<string>();
   for (const { id, environment_id, webhook_id, is_lost, failed_event_count } of notable) {
@@ -111,11 +111,11 @@ async function disableFailing(
     if (name === null) continue;
     const target = { target_type: 'webhook', target_id: webhook_id, display: name };
     const detail = { action: 'webhook.disabled', settings: ['status'], reason };
-    told.push(
+    logged.push(
       () => logger.warn({ event: 'webhook.disabled', webhook_id, environment_id, reason }, 'a webhook was disabled'),
       await recordOwnDeed(deps, { knex: trx, environment_id }, 'security_setting.changed', { target, detail }),
     );
     await failEventDeliveries(trx, { environment_id, webhook_id, lease_id: null }, clock.now(), atOnce);
   }
-  return told;
+  return logged;
 }
