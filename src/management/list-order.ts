@@ -35,7 +35,8 @@ export function isIndexedOrder(resource: Resource, filters: readonly string[], s
 export async function areTooMany(ctx: Context, resource: Resource, conditions: readonly Condition[] = []): Promise<boolean> {
   if (resource.entries) return false;
   const count = () => areMoreThan(ctx.scope, resource.source, conditions, mostSorted);
-  if (conditions.length > 0) return count();
+  // What is remembered is of the environment: an organization's list is its own.
+  if (conditions.length > 0 || ctx.scope.organization_id !== undefined) return count();
   return (await ctx.cache.get(ctx.environment.id, 'long_lists', resource.path, async () => (await count()) || null)) ?? false;
 }
 

@@ -5,7 +5,7 @@ import { tellNonce } from '../http/auth/dpop.js';
 import { inSequence } from '../http/exact-routes.js';
 import { limitBy, limitByAddress } from '../http/limits/rate-limits.js';
 import type { Web } from '../http/web.js';
-import { createContext, inOrganization } from '../domain/context.js';
+import { createContext, inOrganization, type Context } from '../domain/context.js';
 import { findEnvironmentById } from '../domain/environments/environments.js';
 import { OAuthError } from '../errors.js';
 import { answerEndpoint, endpointFor, methodsOfEndpoints } from './run-endpoint.js';
@@ -175,7 +175,8 @@ export function managementRouter(web: Web, registry: ResourceRegistry): RequestH
     const { organization_id } = caller.actor;
     const ctx = organization_id ? inOrganization(req.ctx, organization_id) : req.ctx;
     const read_after = req.get('Read-After');
-    const call: Call = { ctx, actor: caller.actor, registry, ...originOf(req), request_id: req.request_id, read_after };
+    const again = async (later: Context) => (await caller.again(later)).actor;
+    const call: Call = { ctx, actor: caller.actor, registry, ...originOf(req), request_id: req.request_id, read_after, again };
     const reply = await respond(call, req, res);
     const written = verbOf(req.method) === 'read' ? null : await ctx.db.report?.writtenUpTo();
     if (written) res.set('Read-After', written);

@@ -13,20 +13,27 @@ import type { Web } from '../http/web.js';
 export type SsfScope = 'ssf.read' | 'ssf.manage';
 
 /** A request of a receiver, once it is known whose it is. */
-export type SsfCall = { readonly ctx: Context; readonly client: Client; readonly req: Request; readonly res: Response };
+export type SsfCall = {
+  readonly ctx: Context;
+  readonly client: Client;
+  readonly req: Request;
+  readonly res: Response;
+  /** Asks anew whether the token is good, for an answer that was waited for. @throws {OAuthError} 401 */
+  readonly again: () => Promise<unknown>;
+};
 
 /** An answer before it is sent; without a body it is empty. */
 export type SsfReply = { readonly status: number; readonly body?: unknown };
 
 /** The client whose own token the request bears, for the API of signals; `ssf.manage` does what `ssf.read` does. @throws {OAuthError} 401, 403 */
-async function authenticate(web: Web, req: Request, scope: SsfScope): Promise<Client> {
-  const { token, invalid } = await authenticateToken(web, req);
+async function authenticate(web: Web, req: Request, scope: SsfScope): Promise<Pick<SsfCall, 'client' | 'again'>> {
+  const { token, invalid, again } = await authenticateToken(web, req);
   const audience = signalsAudience(req.ctx.environment);
   if (token.audience !== audience) throw invalid(`the access token is for ${quotedValue(token.audience)}; ask for resource=${audience}`);
   if (token.user_id !== null) throw invalid('the access token is of a person; a stream takes one of the client itself');
   const scopes = token.scope.split(' ');
   if (!scopes.includes(scope) && !scopes.includes('ssf.manage')) throw OAuthError.insufficient_scope(scope);
-  return token.client;
+  return { client: token.client, again: () => again(req.ctx) };
 }
 
 function oauthErrorOf(error: unknown): unknown {
@@ -40,8 +47,8 @@ function oauthErrorOf(error: unknown): unknown {
 export const answer =
   (web: Web, scope: SsfScope, operation: (call: SsfCall) => Promise<SsfReply>): RequestHandler =>
   async (req, res) => {
-    const client = await authenticate(web, req, scope);
-    const { status, body } = await operation({ ctx: req.ctx, client, req, res }).catch((error: unknown) => {
+    const caller = await authenticate(web, req, scope);
+    const { status, body } = await operation({ ctx: req.ctx, ...caller, req, res }).catch((error: unknown) => {
       throw oauthErrorOf(error);
     });
     res.status(status).set('Cache-Control', 'no-store');

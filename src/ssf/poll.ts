@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { listSignalSets, removeSignalSets, type SignalSetRow } from '../db/tables/signal_sets.js';
 import type { SignalStreamRow } from '../db/tables/signal_streams.js';
-import type { Context } from '../domain/context.js';
 import { signSet } from '../domain/signals/set.js';
 import { OAuthError } from '../errors.js';
 import { isUuid } from '../lib/random.js';
@@ -14,13 +13,14 @@ const mostSets = 100;
 const longPollMs = 7_000;
 const lookEveryMs = 500;
 
-/** What waits, up to `limit` and one more; unless it is to be answered at once, after a while where nothing does. */
-async function waiting(ctx: Context, stream: SignalStreamRow, limit: number, atOnce: boolean): Promise<SignalSetRow[]> {
+/** What waits, up to `limit` and one more; unless it is to be answered at once, after a while where nothing does, for who may still have it. */
+async function waiting({ ctx, again }: SsfCall, stream: SignalStreamRow, limit: number, atOnce: boolean): Promise<SignalSetRow[]> {
   const until = performance.now() + longPollMs;
   for (;;) {
     const rows = await listSignalSets(ctx.db.knex, stream, limit);
     if (rows.length > 0 || atOnce || performance.now() >= until || ctx.scope.deadline.left() <= lookEveryMs) return rows;
     await delay(lookEveryMs);
+    await again();
   }
 }
 
@@ -39,8 +39,8 @@ export async function pollStream(call: SsfCall): Promise<SsfReply> {
       'a receiver of signals refused tokens',
     );
   const limit = Math.min(maxEvents, mostSets);
-  if (limit === 0) return { status: 200, body: { sets: {}, moreAvailable: (await waiting(ctx, stream, 1, true)).length > 0 } };
-  const rows = await waiting(ctx, stream, limit + 1, returnImmediately);
+  if (limit === 0) return { status: 200, body: { sets: {}, moreAvailable: (await waiting(call, stream, 1, true)).length > 0 } };
+  const rows = await waiting(call, stream, limit + 1, returnImmediately);
   const shown = rows.slice(0, limit);
   const signed = await Promise.all(shown.map(async (row) => [row.id, await signSet(ctx, stream, row)] as const));
   const untold = signed.flatMap(([id, set]) => (set === null ? [id] : []));

@@ -146,7 +146,7 @@ describe('a delivery', () => {
     expect(gaps[2]).toBeGreaterThanOrEqual(990);
   });
 
-  test('410: one post, no retries, the webhook disabled at once and what was pending failed', async () => {
+  test('410: one post, no retries, the webhook disabled at once, which is an event, and what was pending failed (attack 73.1987)', async () => {
     const receiver = await receive((_post, res) => res.writeHead(503, { 'retry-after': '3600' }).end());
     const { webhook } = await addWebhook(ctx, receiver.url);
     await emitRoles(ctx);
@@ -159,6 +159,15 @@ describe('a delivery', () => {
     expect(gone).toMatchObject({ status: 'failed', failure_reason: 'non_2xx', last_response_status: 410, attempt_count: 1 });
     expect(pending).toMatchObject({ status: 'failed', failure_reason: 'webhook_disabled', attempt_count: 1 });
     expect(await findWebhook(ctx.scope, webhook.id)).toMatchObject({ status: 'disabled', disabled_reason: 'receiver_gone' });
+    const events = await ctx.db.knex('audit_logs').where({ event: 'security_setting.changed', target_id: webhook.id });
+    expect(events).toMatchObject([
+      {
+        actor_kind: 'system',
+        target_type: 'webhook',
+        target_display: webhook.name,
+        changes: { action: [null, 'webhook.disabled'], settings: [null, ['status']], reason: [null, 'receiver_gone'] },
+      },
+    ]);
     expect(receiver.posts).toHaveLength(2);
     await emitRoles(ctx);
     expect(await listDeliveries(ctx.scope, { webhook_id: webhook.id }, { limit: 10 })).toHaveLength(2);

@@ -93,6 +93,20 @@ describe('the transmitter', () => {
   });
 });
 
+describe('a poll that waits', () => {
+  test('ends when its client is disabled meanwhile, before anything comes (attack 73.1990)', async () => {
+    const waiter = await addSignalReceiver(service, ctx);
+    const stream_id = await waiter.stream();
+    let isWaiting = false;
+    const end = observeStatements((text) => void (isWaiting ||= text.includes('from signal_sets')));
+    const answer = waiter.call('POST', `/ssf/poll/${stream_id}`, {});
+    await expect.poll(() => isWaiting).toBe(true);
+    end();
+    expect((await api.update('clients', waiter.client.id, { status: 'disabled' })).status).toBe(200);
+    expect(await answer).toMatchObject({ status: 401, body: { error: 'invalid_token' } });
+  });
+});
+
 describe('a stream', () => {
   test('is made, read, changed, replaced and deleted (SSF 1.0 8.1.1)', async () => {
     const made = await receiver.call('POST', '/ssf/streams', {

@@ -9,10 +9,15 @@ import { demandedOf, heldNames, limitProofs } from '../../http/confirmation/conf
 import { cookieName, readCookie, setCookie } from '../../http/request/cookies.js';
 import { form } from '../../http/request/form.js';
 import { uploadForm } from '../../http/request/upload.js';
+import { errorMessage } from '../../http/pages/error-texts.js';
 import { message } from '../../lib/languages/messages.js';
 import { named } from '../../lib/named.js';
 import type { Web } from '../../http/web.js';
 import { registry } from '../../management/resources/index.js';
+import type { Actor } from '../../domain/actor.js';
+import type { Context } from '../../domain/context.js';
+import { isGoodFor } from '../../domain/organizations/admission.js';
+import { findSessionAgain, noteActivity, type BrowserSession } from '../../domain/sessions/sessions.js';
 import type { AuthenticationClass } from '../../domain/proofs/classes.js';
 import { managementClass } from '../../domain/sessions/management-requirement.js';
 import { stepRequiredOfSession } from '../../domain/sign-ins/session-step.js';
@@ -35,6 +40,13 @@ function stepPath(due: 'verify' | 'enroll', { method, originalUrl }: Request): s
   return `/login/${due}?${new URLSearchParams({ acr_values: due === 'verify' ? '1' : '2', return_to }).toString()}`;
 }
 
+/** The session's person with the Management permissions that they hold through roles. */
+async function actorOf(ctx: Context, session: BrowserSession): Promise<Actor> {
+  const names = await listPermissionNamesOfUser(ctx.scope, session.user_id, ctx.environment.management_audience);
+  const { user_id: actor_id, user_email: display } = session;
+  return { actor_kind: 'user', actor_id, display, permissions: new Set(names), acts_in_full: true, ...provenBy(session) };
+}
+
 /**
  * Lets in whoever is signed in and holds a Management permission through roles, right now: others are sent to sign in (303) or refused (403).
  * From here on the dashboard works through the operations of the Management API with this user as the actor: there is no second
@@ -49,25 +61,25 @@ export async function gate(req: Request, res: Response, next: NextFunction): Pro
   }
   const due = await stepRequiredOfSession(ctx, session);
   if (due === 'enroll' || (due === 'verify' && req.method === 'GET')) return res.redirect(303, stepPath(due, req));
-  const permissions = new Set(await listPermissionNamesOfUser(ctx.scope, session.user_id, ctx.environment.management_audience));
-  if (permissions.size === 0) {
+  const actor = await actorOf(ctx, session);
+  if (actor.permissions.size === 0) {
     const text = message('refusal.no_management_permission', { email: session.user_email });
     throw new PageError(403, 'no_management_permission', text, named(), undefined, { href: '/account', label: 'device_answer.next' });
   }
   req.call = {
     ctx,
-    actor: {
-      actor_kind: 'user',
-      actor_id: session.user_id,
-      display: session.user_email,
-      permissions,
-      acts_in_full: true,
-      ...provenBy(session),
-    },
+    actor,
     registry,
     ...originOf(req),
     request_id: req.request_id,
     read_after: afterOwnWrite(req, res),
+    async again(later) {
+      const now = await findSessionAgain(later, session);
+      if (!now || !(await isGoodFor(later, now, null))) throw new PageError(401, 'login_required', errorMessage('login_required'));
+      // Whoever reads a long file is active, though they ask for nothing else.
+      await noteActivity(later, now);
+      return actorOf(later, now);
+    },
   };
   next();
 }

@@ -61,7 +61,7 @@ export async function areMoreThan(scope: Scope, source: Source, conditions: read
 
 /** How many rows the scope may see and the conditions leave, counted up to `most`; null where PostgreSQL can't tell within `timeoutMs`. */
 export async function countUpTo(
-  { environment_id, touched, deadline, knex }: Scope,
+  { environment_id, organization_id, touched, deadline, knex }: Scope,
   source: Source,
   conditions: readonly Condition[],
   most: number,
@@ -69,7 +69,7 @@ export async function countUpTo(
 ): Promise<number | null> {
   try {
     return await readOnly(knex, timeoutMs, async (trx) => {
-      const { query } = await narrowed({ environment_id, touched, deadline, knex: trx }, source, conditions);
+      const { query } = await narrowed({ environment_id, organization_id, touched, deadline, knex: trx }, source, conditions);
       const found = query.limit(most).select(`${source.table}.${source.key}`).as('found');
       const [row] = (await trx.from(found).count({ count: '*' })) as { count: string }[];
       return Number(row?.count ?? 0);

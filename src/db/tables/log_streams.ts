@@ -61,10 +61,10 @@ export async function countLogStreams(scope: Scope): Promise<number> {
 /** Stores a stream: what is recorded from its commit on waits to be sent. */
 export const { insert: insertLogStream } = rowFunctions<LogStreamRow>('log_streams');
 
-/** Changes a stream and returns it as it is then; null when there is none. `retry`: it is tried at once, and counts as sound. */
-export function changeLogStream(scope: Scope, id: string, changes: Partial<LogStreamRow>, retry: boolean): Promise<LogStreamRow | null> {
-  const again = { next_attempt_at: scope.knex.fn.now() as never, attempt_count: 0, failing_since: null };
-  return update<LogStreamRow>(scope, 'log_streams', { id }, { ...changes, ...(retry && again) });
+/** Changes a stream and returns it as it is then, to be tried at once; null when there is none. `isSound`: what failed until now counts no more. */
+export function changeLogStream(scope: Scope, id: string, changes: Partial<LogStreamRow>, isSound: boolean): Promise<LogStreamRow | null> {
+  const again = { next_attempt_at: scope.knex.fn.now() as never, ...(isSound && { attempt_count: 0, failing_since: null }) };
+  return update<LogStreamRow>(scope, 'log_streams', { id }, { ...changes, ...again });
 }
 
 /** Deletes a stream and what waits for it. Returns whether there was one. */
@@ -135,15 +135,20 @@ export type LogStreamSend = HeldRow & {
   readonly tried: boolean;
 };
 
+/** `was_paused`: by this, not by a person. */
+export type RecordedSend = Pick<LogStreamRow, 'status'> & { readonly was_paused: boolean };
+
 /** Seconds of failures in a row after which a stream is paused. */
 const pauseAfterSeconds = 72 * 3600;
 
 /**
  * Records a try to send, deletes what was taken, and gives up the lease; a stream that has failed for three days is paused. One whose lease was lost
- * meanwhile is left alone: what was taken is sent again. @returns the status that it has now; null when the lease was lost
+ * meanwhile is left alone: what was taken is sent again. @returns null when the lease was lost
  */
-export async function recordLogStreamSend(knex: Knex, send: LogStreamSend): Promise<LogStreamRow['status'] | null> {
-  const text = `with recorded as (
+export async function recordLogStreamSend(knex: Knex, send: LogStreamSend): Promise<RecordedSend | null> {
+  const text = `with held as (
+      select status from log_streams where environment_id = $1 and id = $2 and lease_id = $3 for update
+    ), recorded as (
       update log_streams s set lease_id = null, leased_until = null, next_attempt_at = now() + make_interval(secs => $5::float8 / 1000),
         last_error = case when $8::boolean then $6 else s.last_error end,
         last_response_status = case when $8 then $7::integer else s.last_response_status end,
@@ -151,19 +156,19 @@ export async function recordLogStreamSend(knex: Knex, send: LogStreamSend): Prom
         failing_since = case when not $8 then s.failing_since when $6::text is not null then coalesce(s.failing_since, now()) end,
         last_sent_at = case when $8 and $6::text is null then now() else s.last_sent_at end,
         status = case when $6::text is not null and s.failing_since < now() - make_interval(secs => ${pauseAfterSeconds}) then 'paused' else s.status end
-      where s.environment_id = $1 and s.id = $2 and s.lease_id = $3
-      returning s.status
+      from held where s.environment_id = $1 and s.id = $2
+      returning s.status, s.status <> held.status as was_paused
     ), taken as (
       delete from log_stream_entries e using recorded
       where e.environment_id = $1 and e.log_stream_id = $2
         and (e.record_id, e.seq) in (select * from unnest($4::uuid[], $9::bigint[]))
     )
-    select status from recorded`;
+    select status, was_paused from recorded`;
   const { environment_id, id, lease_id, sent, retry_in_ms, error, response_status, tried } = send;
   const [records, times] = [sent.map(({ record_id }) => record_id), sent.map(({ seq }) => seq)];
   const values = [environment_id, id, lease_id, records, retry_in_ms, error, response_status, tried, times];
-  const [row] = await runSystem<Pick<LogStreamRow, 'status'>>(knex, { name: 'log_streams.record', text }, values);
-  return row?.status ?? null;
+  const [row] = await runSystem<RecordedSend>(knex, { name: 'log_streams.record', text }, values);
+  return row ?? null;
 }
 
 /** Deletes what waits for streams that are gone: what was still being recorded when they went. Jumps from stream to stream. */

@@ -3,22 +3,22 @@ import { runSystem } from '../system.js';
 import { failedAsDisabledSql } from './webhook_deliveries.js';
 import type { DisabledReason } from './webhooks.js';
 
-/** Disables an enabled webhook, as the service itself. @returns whether it was enabled */
+/** Disables an enabled webhook, as the service itself. @returns its name, where it was enabled */
 export async function disableWebhook(
   knex: Knex,
   which: { environment_id: string; webhook_id: string },
   disabled_reason: DisabledReason,
   at: Date,
-): Promise<boolean> {
+): Promise<string | null> {
   const text = `update webhooks set status = 'disabled', disabled_reason = $3, updated_at = $4, version = version + 1
-      where environment_id = $1 and id = $2 and status = 'enabled' returning id`;
-  const rows = await runSystem<{ id: string }>(knex, { name: 'webhooks.disable', text }, [
+      where environment_id = $1 and id = $2 and status = 'enabled' returning name`;
+  const rows = await runSystem<{ name: string }>(knex, { name: 'webhooks.disable', text }, [
     which.environment_id,
     which.webhook_id,
     disabled_reason,
     at,
   ]);
-  return rows.length > 0;
+  return rows[0]?.name ?? null;
 }
 
 /**

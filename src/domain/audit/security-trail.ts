@@ -1,9 +1,11 @@
 import { countAuditLog, countAuditLogs, insertAuditLog, type AuditLogRow, type CountedAuditLogRow } from '../../db/tables/audit_logs.js';
+import type { Knex } from 'knex';
+import { createScope } from '../../db/scope.js';
 import { digest } from '../../lib/digest.js';
 import { uuidv7, uuidv7Of } from '../../lib/random.js';
 import { startFlushing, type Loop } from '../../platform/loop.js';
 import { afterCommit, type Context, type Deps } from '../context.js';
-import type { Origin } from '../origin.js';
+import { noOrigin, type Origin } from '../origin.js';
 import { environmentsOfFailedLogins, writeWithEvents } from './failed-logins.js';
 import { minuteOf } from '../notes/security-events.js';
 import type { SecurityEventReason } from '../../lib/security-event.js';
@@ -119,6 +121,22 @@ export async function recordSecurityEvent(tx: Context, event: SecurityEventName,
   if (row.outcome === 'success') await insertAuditLog(tx.scope, { ...row, idempotency_key_digest: null });
   else await countAuditLog(tx.scope, row);
   afterCommit(tx, () => logSecurityEvent(tx, event, details));
+}
+
+/**
+ * Records what the service itself does to a record, in a transaction that belongs to no request.
+ * @returns what writes the line of the log, once that is committed
+ */
+export async function recordOwnDeed(
+  deps: Omit<Recording, 'environment'>,
+  { knex, environment_id }: { readonly knex: Knex; readonly environment_id: string },
+  event: SecurityEventName,
+  about: Pick<SecurityEventDetails, 'target' | 'detail'>,
+): Promise<() => void> {
+  const recording = { clock: deps.clock, logger: deps.logger, metrics: deps.metrics, environment: { id: environment_id } };
+  const details = { ...about, actor: serviceActor, origin: noOrigin };
+  await insertAuditLog(createScope(knex, environment_id), { ...securityEventRow(recording, event, details), idempotency_key_digest: null });
+  return () => logSecurityEvent(recording, event, details);
 }
 
 /**

@@ -74,7 +74,7 @@ function refuseForeignAuthorization(before: LogStreamRow, { url, authorization }
 
 /**
  * Changes what is given. Enabled again, a paused stream goes on where it stood; what waits of a source that it no longer has is dropped. After any
- * change it is tried at once. Null when it is gone. @throws {Refusal} 422
+ * change it is tried at once; as sound counts one that is switched, or sends elsewhere or otherwise. Null when it is gone. @throws {Refusal} 422
  */
 export async function updateLogStream(tx: Context, before: LogStreamRow, changes: Partial<LogStreamInput>): Promise<LogStreamRow | null> {
   refuseForeignAuthorization(before, changes);
@@ -87,7 +87,8 @@ export async function updateLogStream(tx: Context, before: LogStreamRow, changes
     ...sealed(tx, before.id, authorization),
     updated_at: tx.clock.now(),
   };
-  return changeLogStream(tx.scope, before.id, columns, true);
+  const isOther = (['status', 'url', 'format'] as const).some((name) => changes[name] !== undefined && changes[name] !== before[name]);
+  return changeLogStream(tx.scope, before.id, columns, isOther || authorization !== undefined);
 }
 
 /** Gives the stream a new secret, made unless it is given; for 24 hours the old one signs the Standard Webhooks header too. Null when there is no such stream. */

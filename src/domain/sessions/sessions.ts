@@ -15,7 +15,7 @@ import {
 } from '../../db/tables/sessions.js';
 import type { ConnectionRow } from '../../db/tables/connections.js';
 import { revokeGrants } from '../../db/tables/revocations.js';
-import { lockUser } from '../../db/tables/users.js';
+import { findUser, lockUser } from '../../db/tables/users.js';
 import { digest } from '../../lib/digest.js';
 import { randomToken, uuidv7 } from '../../lib/random.js';
 import { grantRevocationEnd } from '../tokens/revoke.js';
@@ -47,6 +47,12 @@ export async function findBrowserSession(ctx: Context, token: string): Promise<B
   const session = await findSessionByToken(ctx.scope, digest(token));
   if (!session || session.user_status !== 'active' || sessionStatus(ctx, session) !== 'active') return null;
   return session;
+}
+
+/** A session that was looked up as it is by now, whatever its cookie has become; null once it has ended, or its person is not active. */
+export async function findSessionAgain(ctx: Context, before: BrowserSession): Promise<BrowserSession | null> {
+  const [session, user] = [await findSession(ctx.scope, before.id), await findUser(ctx.scope, before.user_id)];
+  return session && user?.status === 'active' && sessionStatus(ctx, session) === 'active' ? { ...before, ...session } : null;
 }
 
 const touchPauseMs = 60_000;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { findConfiguration, lockConfiguration, saveConfiguration } from '../../db/tables/configurations.js';
+import { lockConfiguration, saveConfiguration } from '../../db/tables/configurations.js';
 import type { EnvironmentRow } from '../../db/tables/environments.js';
 import { transaction } from '../../domain/context.js';
 import { reachElsewhere } from '../../domain/reach/reach-of.js';
@@ -9,16 +9,17 @@ import { turns } from '../../lib/turns.js';
 import { recordWrite } from '../audit.js';
 import { requirePermissions } from '../authorize.js';
 import type { Call } from '../call.js';
-import { insufficientAuthentication, insufficientScope, pointerTo, problem, refuse } from '../problems.js';
+import { insufficientAuthentication, insufficientScope, pointerTo, problem } from '../problems.js';
 import type { ResourceRow } from '../resource.js';
 import { credentialPermissions } from './described-credentials.js';
 import { kindNames, documentKinds, permissionsToReadKinds } from './kinds.js';
 import { describesCredentials, kindsIn, namesOrganizations } from './listed.js';
+import { weighKeeping, type WeighedDocument } from './kept-document.js';
 import { readLive, recordsNamed, recordsOf, type Live, type LiveRecord } from './live.js';
 import { prune } from './prune.js';
 import type { Item } from './items.js';
 import { documentPath, mostProblems, readDocument, type ReadDocument } from './read-document.js';
-import { note, type RecordChange, type MadeSecret, type Run, type Warning } from './run.js';
+import { note, stateChanged, type RecordChange, type MadeSecret, type Run, type Warning } from './run.js';
 import { isState } from './state.js';
 import { writeItem } from './write-item.js';
 
@@ -156,27 +157,31 @@ export const changeSummaryOf = (changes: readonly RecordChange[]) => ({
   delete: countOf(changes, 'delete'),
 });
 
-/** Keeps the document, and says in the audit log that it was applied. The same one that changed nothing leaves no trace. */
-async function keep(run: Run, application: Application, changes: readonly RecordChange[]): Promise<void> {
+/** Keeps the document, and says in the audit log that it was applied. One that changes neither a record nor what is kept leaves no trace. */
+async function keep(
+  run: Run,
+  application: Application,
+  changes: readonly RecordChange[],
+  { before, mayKeep }: WeighedDocument,
+): Promise<void> {
   const { call } = run;
   const { document, prune: pruned } = application;
-  const before = await findConfiguration(call.ctx.scope);
   const same = before && before.pruned === pruned && isDeepStrictEqual(before.document, document);
-  if (same && changes.length === 0) return;
+  if ((same || !mayKeep) && changes.length === 0) return;
   const { actor_kind, actor_id, display } = call.actor;
   const { request_id } = call;
   const applied_at = call.ctx.clock.now();
   const by = { actor_kind, actor_id, actor_display: display, request_id };
-  await saveConfiguration(call.ctx.scope, { document, pruned, records: run.managed, applied_at, ...by });
+  if (mayKeep) await saveConfiguration(call.ctx.scope, { document, pruned, records: run.managed, applied_at, ...by });
   const counts = Object.entries(changeSummaryOf(changes)).map(([name, count]): [string, [unknown, unknown]] => [name, [null, count]]);
   const target = { resource: { type: 'config' }, target_id: call.ctx.environment.id, target_display: call.ctx.environment.slug };
   await recordWrite(call, { action: 'applied', ...target, changes: { ...Object.fromEntries(counts), pruned: [null, pruned] } });
 }
 
-/** What the environment's own change has to make outside of the transaction: keys for signing algorithms that are added. */
+/** What the environment's own change has to make outside of the transaction: keys for signing algorithms that are added. Whoever may not change it is refused there. */
 async function prepareEnvironment(call: Call, read: ReadDocument): Promise<unknown> {
   const [item] = read.items.filter(({ kind }) => kind.type === 'environment');
-  if (!item?.attributes['signing_algorithms']) return undefined;
+  if (!item?.attributes['signing_algorithms'] || !call.actor.permissions.has('environments:write')) return undefined;
   return documentKinds.environment.resource.update?.prepare?.(
     call.ctx,
     call.actor,
@@ -196,6 +201,7 @@ class Planned extends Error {
 const runOf = (call: Call, live: Live, read: ReadDocument, application: Application): Run => ({
   call,
   live,
+  expects: application.expected_state !== null,
   secrets: new Map(Object.entries(application.secrets)),
   declared: read.declared,
   changes: [],
@@ -224,17 +230,15 @@ export async function applyDocument(call: Call, application: Application, how: '
       const inner = { ...call, ctx, actor: { ...call.actor, elsewhere, origin: { ip_address, user_agent, request_id } } };
       const live = await readLive(inner, namesOrganizations(document));
       const { expected_state } = application;
-      if (expected_state !== null && !isState(expected_state, live.state)) {
-        const detail = 'The environment has changed since the state that was expected.';
-        throw refuse(409, 'state_changed', detail, { pointer: '/meta/expected_state' }, { state: live.state });
-      }
+      if (expected_state !== null && !isState(expected_state, live.state)) throw stateChanged({ state: live.state });
       const run = runOf(inner, live, read, application);
       await writeDocument(run, read, application, prepared);
       refuseProblems(run);
+      const weighed = await weighKeeping(run, document);
       const changes = merged(run.changes);
       const { warnings, made: secrets } = run;
       if (how === 'plan') throw new Planned({ changes, warnings, secrets, state: live.state });
-      await keep(run, application, changes);
+      await keep(run, application, changes, weighed);
       const { state } = changes.length === 0 ? live : await readLive(run.call, namesOrganizations(document));
       return { changes, warnings, secrets, state };
     });

@@ -39,11 +39,14 @@ export const listedIn = (document: ResourceRow): Listed[] =>
     return [{ kind, path: [collection], of: null }, ...nested];
   });
 
-/** The kinds of record that a document describes, or may delete, and organizations where a connection names one: whether there is one of the name is told. */
+/** The kinds of record that a document describes, or may delete. */
+export const kindsDescribedIn = (document: ResourceRow): Set<Kind> =>
+  new Set([...(isObject(own(document, 'environment')) ? [documentKinds.environment] : []), ...listedIn(document).map(({ kind }) => kind)]);
+
+/** The same, and organizations where a connection names one: whether there is one of the name is told. */
 export const kindsIn = (document: ResourceRow): Set<Kind> =>
   new Set([
-    ...(isObject(own(document, 'environment')) ? [documentKinds.environment] : []),
-    ...listedIn(document).map(({ kind }) => kind),
+    ...kindsDescribedIn(document),
     ...(objectsIn(own(document, 'connections')).some(([one]) => textIn(one, 'organization') !== null) ? [documentKinds.organization] : []),
   ]);
 

@@ -3,7 +3,7 @@ import { Refusal } from '../../domain/refusal.js';
 import { savepoint } from '../../domain/context.js';
 import type { ManagedRecord } from '../../db/tables/configurations.js';
 import type { Call } from '../call.js';
-import { pointerTo, problem, translated } from '../problems.js';
+import { pointerTo, problem, refuse, translated } from '../problems.js';
 import type { ApiErrorCode } from '../../lib/error-codes.js';
 import type { KindName } from './kinds.js';
 import type { Live, LiveRecord } from './live.js';
@@ -29,6 +29,8 @@ export type Run = {
   /** Of the transaction; its environment is as the document has made it so far. */
   call: Call;
   readonly live: Live;
+  /** Whether the environment has to be as whoever applies has seen it. */
+  readonly expects: boolean;
   /** What the references of the document stand for, as far as the caller knew: `env:NAME`, `file:PATH`. */
   readonly secrets: ReadonlyMap<string, string>;
   /** Names of all records of the document, also of those that were refused. */
@@ -51,6 +53,10 @@ export const documentPointer = (path: Path): { pointer: string } => pointerTo(..
 export function note(run: Run, path: Path, code: ApiErrorCode, detail: string, status: 403 | 409 | 422 = 422): void {
   run.problems.push(problem(status, code, detail, documentPointer(path)));
 }
+
+/** For an environment that isn't as it was seen. */
+export const stateChanged = (meta?: Record<string, unknown>): ApiError =>
+  refuse(409, 'state_changed', 'The environment has changed since the state that was expected.', { pointer: '/meta/expected_state' }, meta);
 
 const unescaped = (part: string) => part.replaceAll('~1', '/').replaceAll('~0', '~');
 

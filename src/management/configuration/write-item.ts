@@ -11,13 +11,14 @@ import { createWebhook, rotateSecret } from '../../domain/webhooks/webhooks.js';
 import type { Call } from '../call.js';
 import { createClient } from '../resources/clients.js';
 import { idOf, type Resource, type ResourceRow, type Written } from '../resource.js';
+import { findRecord } from '../records.js';
 import { defaultsOf, unsaidIn } from './defaults.js';
 import { madeSecrets, settableAttributesOf, type KindName } from './kinds.js';
 import { documentAttributes, type LiveRecord } from './live.js';
 import { sortedNames, sortedPermissions } from './namings.js';
 import type { Item } from './items.js';
 import { relationshipsOf } from './references.js';
-import { attemptItem, note, remember, secretMark, type RecordChange, type Run } from './run.js';
+import { attemptItem, note, remember, secretMark, stateChanged, type RecordChange, type Run } from './run.js';
 import { removeCredentials, writeCredentials } from './write-credentials.js';
 import { perform } from '../write-steps.js';
 import { hasSecret, refuseSecretless, secretChanges, shownSecret, type SecretChanges } from './secrets.js';
@@ -172,6 +173,18 @@ const changedBetween = (before: ResourceRow, after: ResourceRow): RecordChange['
       .map((name) => [name, [before[name] ?? null, after[name] ?? null] as const]),
   );
 
+/**
+ * Holds a record that is to change, and looks whether what changes of it is still as it was read: an administrator may have changed it since the state was
+ * compared. @throws {ApiError} 409 `state_changed`
+ */
+async function requireAsRead({ call, expects }: Run, { kind, id, attributes }: LiveRecord, names: readonly string[]): Promise<void> {
+  if (!expects) return;
+  const row = await findRecord(call.ctx, kind.resource, id, true);
+  const now = row && documentAttributes(call, kind, row);
+  if (!now || names.some((name) => Object.hasOwn(attributes, name) && !isDeepStrictEqual(now[name], attributes[name])))
+    throw stateChanged();
+}
+
 /** Changes a record to what the item says; null: it was so already, or was refused. */
 async function change(run: Run, item: Item, found: LiveRecord, prepared: unknown): Promise<LiveRecord | null> {
   const { kind } = item;
@@ -202,6 +215,7 @@ async function change(run: Run, item: Item, found: LiveRecord, prepared: unknown
   const own = ownSecretIn(secrets);
   const updates = Object.keys(sent).length + Object.keys(relationships).length > 0;
   if (!updates && !own) return null;
+  await requireAsRead(run, found, Object.keys(sent));
   const done = await attemptItem(run, item, async (call) => {
     let { row } = found;
     const { id } = found;

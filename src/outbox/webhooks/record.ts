@@ -1,6 +1,6 @@
 import type { Deps } from '../../domain/context.js';
 import { noOrigin } from '../../domain/origin.js';
-import { noteSecurityEvent } from '../../domain/audit/security-trail.js';
+import { noteSecurityEvent, recordOwnDeed } from '../../domain/audit/security-trail.js';
 import { disableWebhook, failEventDeliveries } from '../../db/tables/webhook_disabling.js';
 import type { ClaimedDelivery } from '../../db/tables/webhook_queue.js';
 import { recordWebhookAttempts, type AttemptResult, type NotableResult } from '../../db/tables/webhook_recording.js';
@@ -41,13 +41,15 @@ export async function recordDeliveries(deps: Deps, results: readonly { job: Webh
   const { knex } = deps.db;
   const rows = results.map(resultRow);
   const mayDisable = results.some(({ result }) => !result.ok && result.retry_in_ms === null);
+  const disabled: (() => void)[] = [];
   const notable = mayDisable
     ? await knex.transaction(async (trx) => {
         const found = await recordWebhookAttempts(trx, rows);
-        await disableFailing(deps, trx, results, found);
+        disabled.push(...(await disableFailing(deps, trx, results, found)));
         return found;
       })
     : await recordWebhookAttempts(knex, rows);
+  for (const tell of disabled) tell();
   countOutcomes(deps, results);
   noteBlocked(deps, results);
   // Another process has taken over since (e.g. this one was suspended): its result counts, this one was a duplicate.
@@ -89,12 +91,15 @@ function noteBlocked(deps: Deps, results: readonly { job: WebhookJob; result: At
   }
 }
 
+/** @returns what writes the lines of the log, once that is committed */
 async function disableFailing(
-  { clock, logger }: Deps,
+  deps: Deps,
   trx: Parameters<typeof disableWebhook>[0],
   results: readonly { job: WebhookJob; result: Attempt }[],
   notable: readonly NotableResult[],
-): Promise<void> {
+): Promise<(() => void)[]> {
+  const { clock, logger } = deps;
+  const logged: (() => void)[] = [];
   const gone = new Set(results.filter(({ result }) => result.response_status === 410).map(({ job }) => job.delivery.id));
   const seen = new Set<string>();
   for (const { id, environment_id, webhook_id, is_lost, failed_event_count } of notable) {
@@ -102,8 +107,15 @@ async function disableFailing(
     const reason = gone.has(id) ? 'receiver_gone' : (failed_event_count ?? 0) >= failedEventsToDisable ? 'consecutive_failures' : null;
     if (reason === null || seen.has(webhook_id)) continue;
     seen.add(webhook_id);
-    if (!(await disableWebhook(trx, { environment_id, webhook_id }, reason, clock.now()))) continue;
-    logger.warn({ event: 'webhook.disabled', webhook_id, environment_id, reason }, 'a webhook was disabled');
+    const name = await disableWebhook(trx, { environment_id, webhook_id }, reason, clock.now());
+    if (name === null) continue;
+    const target = { target_type: 'webhook', target_id: webhook_id, display: name };
+    const detail = { action: 'webhook.disabled', settings: ['status'], reason };
+    logged.push(
+      () => logger.warn({ event: 'webhook.disabled', webhook_id, environment_id, reason }, 'a webhook was disabled'),
+      await recordOwnDeed(deps, { knex: trx, environment_id }, 'security_setting.changed', { target, detail }),
+    );
     await failEventDeliveries(trx, { environment_id, webhook_id, lease_id: null }, clock.now(), atOnce);
   }
+  return logged;
 }

@@ -42,10 +42,10 @@ export async function readJson(response: Response): Promise<Json> {
   }
 }
 
-/** @throws {CliError} when nobody answers */
+/** Tokens and secrets go where they are meant for, and not on from there: what leads elsewhere isn't followed. @throws {CliError} when nobody answers */
 export async function sendTo(url: string, init: RequestInit): Promise<Response> {
   try {
-    return await fetch(url, init);
+    return await fetch(url, { ...init, redirect: 'error' });
   } catch (error) {
     const cause = String((error as { cause?: unknown }).cause ?? error);
     throw new CliError(`${url} can not be reached: ${cause}`, null, [], exits.unreachable);

@@ -8,6 +8,7 @@ import { isLoopbackHost } from '../../lib/redirect-uri.js';
 import { CliError, exits, sendTo, readJson } from './api.js';
 import { defaultProfile, profilePath } from './credentials.js';
 import type { Shell } from './shell.js';
+import { visible } from './visible.js';
 import { endIn, forgetToken, readStoredToken, writeToken } from './token-store.js';
 
 /** How long somebody has to sign in. */
@@ -21,7 +22,7 @@ async function discover(url: string): Promise<client.Configuration> {
   const { hostname, protocol } = new URL(url);
   if (protocol !== 'https:' && !isLoopbackHost(hostname))
     throw new CliError(`${url} is neither https nor on this machine: nobody signs in there`, null, [], exits.usage);
-  const response = await sendTo(`${url}/.well-known/openid-configuration`, { redirect: 'error' });
+  const response = await sendTo(`${url}/.well-known/openid-configuration`, {});
   const server = (await readJson(response)) as unknown as client.ServerMetadata;
   // What another address says of itself is not believed (OIDC Discovery 4.3).
   if (server.issuer !== url) throw new CliError(`${url} is not the issuer, which is ${String(server.issuer)}: give that as --url`);
@@ -59,8 +60,10 @@ const comeBack = (server: Server, state: string): Promise<URL> =>
     server.on('close', () => clearTimeout(timer));
     server.on('request', (request, response) => {
       const { port } = server.address() as AddressInfo;
-      const url = new URL(request.url ?? '/', `http://127.0.0.1:${port}`);
-      const isAnswer = request.method === 'GET' && url.pathname === '/callback' && url.searchParams.get('state') === state;
+      // Any page and program of the machine reaches this port, with whatever it likes.
+      const address = `http://127.0.0.1:${port}${request.url}`;
+      const url = request.method === 'GET' && URL.canParse(address) ? new URL(address) : null;
+      const isAnswer = url?.pathname === '/callback' && url.searchParams.get('state') === state;
       const text = page(isAnswer ? 'The command line goes on.' : 'This is not what was asked for.');
       response.writeHead(isAnswer ? 200 : 400, { 'content-type': 'text/html', 'cache-control': 'no-store', connection: 'close' }).end(text);
       if (isAnswer) resolve(url);
@@ -94,7 +97,7 @@ async function byBrowser(configuration: client.Configuration, requested: SignInR
 
 async function byDevice(configuration: client.Configuration, requested: SignInRequest, { print }: Shell): Promise<Tokens> {
   const started = await client.initiateDeviceAuthorization(configuration, requested);
-  print(`Open ${started.verification_uri} on any device and type ${started.user_code}`);
+  print(visible(`Open ${started.verification_uri} on any device and type ${started.user_code}`));
   return client.pollDeviceAuthorizationGrant(configuration, started);
 }
 

@@ -28,7 +28,8 @@ function rowsOf({ id, attributes, relationships = {} }: ApiRecord): string[][] {
   return [['id', visible(id)], ...Object.entries(attributes).map(([name, value]) => [name, textOf(value)]), ...linked];
 }
 
-async function structured(output: Exclude<Output, 'table'>, value: unknown): Promise<string> {
+/** A value for programs, in which a terminal finds nothing to obey either. */
+export async function structured(output: Exclude<Output, 'table'>, value: unknown): Promise<string> {
   if (output === 'json') return visibleJson(JSON.stringify(value, null, 2));
   if (output === 'ndjson') return [value].flat().map((one) => visibleJson(JSON.stringify(one))).join('\n'); // prettier-ignore
   const { stringify } = await import('yaml');

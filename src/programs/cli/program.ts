@@ -6,7 +6,7 @@ import { accessOf } from './credentials.js';
 import { addImport } from './import/import.js';
 import { addOnDemand } from './on-demand.js';
 import { columns, one, outputs, present, type Output, type Print, type Shell } from './shell.js';
-import { visibleJson } from './visible.js';
+import { visibleJson, visibleLines } from './visible.js';
 
 function originOf(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
@@ -159,7 +159,7 @@ export function createProgram(print: Print, { name = 'cli', ...surroundings }: S
   const options = () => accessOf(program, surroundings.variables);
   const output = (): Output => program.opts<{ output?: Output; json?: true }>().output ?? (program.opts<{ json?: true }>().json ? 'json' : 'table'); // prettier-ignore
   const show: Shell['show'] = (data: ApiRecord | ApiRecord[], lines: () => string) =>
-    print(output() === 'table' ? lines() : visibleJson(JSON.stringify(data, null, 2)));
+    print(output() === 'table' ? visibleLines(lines()) : visibleJson(JSON.stringify(data, null, 2)));
   const shell: Shell = { options, output, show, print, ...surroundings };
   const commands = [
     addCreateClient,

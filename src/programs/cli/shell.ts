@@ -1,4 +1,5 @@
 import type { Access, ApiRecord } from './api.js';
+import { visible } from './visible.js';
 
 export const outputs = ['table', 'json', 'yaml', 'ndjson'] as const;
 export type Output = (typeof outputs)[number];
@@ -21,8 +22,9 @@ export type Shell = {
 /** The record of an answer that has one. */
 export const one = (data: ApiRecord | ApiRecord[]): ApiRecord => (Array.isArray(data) ? data[0] : data) as ApiRecord;
 
-/** Columns of equal width, for people. */
-export function columns(rows: readonly (readonly string[])[]): string {
+/** Columns of equal width, for people; nothing in a cell moves the cursor or begins a line. */
+export function columns(given: readonly (readonly string[])[]): string {
+  const rows = given.map((row) => row.map(visible));
   const widths = rows[0]?.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0))) ?? [];
   return rows
     .map((row) =>

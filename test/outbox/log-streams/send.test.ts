@@ -1,8 +1,9 @@
 // What is recorded reaches the receiver of a log stream: in order, at least once, whatever fails in between.
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { transaction, type Context } from '../../../src/domain/context.js';
 import { flushSecurityTrail, noteSecurityEvent, recordSecurityEvent } from '../../../src/domain/audit/security-trail.js';
-import { createLogStream, type LogStreamInput } from '../../../src/domain/log-streams/log-streams.js';
+import { createLogStream, updateLogStream, type LogStreamInput } from '../../../src/domain/log-streams/log-streams.js';
 import { logStreamQueue } from '../../../src/outbox/log-streams/loop.js';
 import { sendBatch } from '../../../src/outbox/log-streams/send.js';
 import { listDueEntries, recordLogStreamSend, type LogStreamEntry, type LogStreamRow } from '../../../src/db/tables/log_streams.js';
@@ -262,7 +263,7 @@ describe('a stream', () => {
     expect(await wait()).toBeGreaterThan(60);
   });
 
-  test('that has failed for three days is paused, keeps what waits, and goes on where it stood', async () => {
+  test('that has failed for three days is paused, which is an event, keeps what waits, and goes on where it stood (attack 73.1987)', async () => {
     receiver.reply(500);
     const made = await stream();
     await record('kept');
@@ -275,6 +276,16 @@ describe('a stream', () => {
       .update({ failing_since: longAgo, next_attempt_at: new Date(0) });
     await expect.poll(async () => (await rowOf(made)).status, patience).toBe('paused');
     expect(service.log.some((line) => line.includes('"log_stream.paused"') && line.includes(made.stream.id))).toBe(true);
+    const events = await ctx.db.knex('audit_logs').where({ event: 'security_setting.changed', target_id: made.stream.id });
+    expect(events).toMatchObject([
+      {
+        actor_kind: 'system',
+        target_type: 'log_stream',
+        target_display: 'SIEM',
+        security_event: true,
+        changes: { action: [null, 'log_stream.paused'], settings: [null, ['status']], reason: [null, 'non_2xx'] },
+      },
+    ]);
     await record('while paused');
     receiver.reply(200);
     await due(made);
@@ -283,7 +294,41 @@ describe('a stream', () => {
     expect(postsTo(made)).toHaveLength(before);
     await ctx.db.knex('log_streams').where({ id: made.stream.id }).update({ status: 'enabled', failing_since: null });
     await receiver.until(() => postsTo(made).length > before);
-    expect(targetsIn(postsTo(made).slice(-1))).toEqual(['kept', 'while paused']);
+    expect(targetsIn(postsTo(made).slice(-1))).toEqual(['kept', made.stream.id, 'while paused']);
+  });
+
+  test('that a person pauses while it fails is theirs: no event of the service', async () => {
+    receiver.reply(500);
+    const made = await stream();
+    await record('kept');
+    await arrived(made, 1);
+    await expect.poll(async () => (await rowOf(made)).attempt_count, patience).toBe(1);
+    const lease_id = randomUUID();
+    await ctx.db.knex('log_streams').where({ id: made.stream.id }).update({ status: 'paused', lease_id });
+    const held = { environment_id: ctx.environment.id, id: made.stream.id, lease_id, sent: [], retry_in_ms: 0 };
+    const send = { ...held, error: 'non_2xx', response_status: 500, tried: true };
+    expect(await recordLogStreamSend(ctx.db.knex, send)).toEqual({ status: 'paused', was_paused: false });
+    expect(await recordLogStreamSend(ctx.db.knex, send)).toBeNull();
+  });
+
+  test('counts as failing until it is switched, or sends elsewhere or otherwise: an edit puts off no pause (attack 73.1988)', async () => {
+    const made = await stream({ status: 'paused' });
+    const since = new Date(Date.now() - 71 * 3_600_000);
+    const after = async (changes: Partial<LogStreamInput>) => {
+      await ctx.db.knex('log_streams').where({ id: made.stream.id }).update({ failing_since: since, attempt_count: 7 });
+      const row = await transaction(ctx, async (tx) => updateLogStream(tx, await rowOf(made), changes));
+      return [row?.failing_since?.getTime() ?? null, row?.attempt_count];
+    };
+    const same = { url: made.stream.url, format: made.stream.format, status: made.stream.status } as const;
+    for (const changes of [{ name: 'Other' }, { sources: ['audit_logs'] }, same] as const)
+      expect([changes, await after(changes)]).toEqual([changes, [since.getTime(), 7]]);
+    for (const changes of [
+      { url: `${receiver.url}/other` },
+      { format: 'ecs' },
+      { authorization: 'Bearer x' },
+      { status: 'enabled' },
+    ] as const)
+      expect([changes, await after(changes)]).toEqual([changes, [null, 0]]);
   });
 
   test('whose host leads to an inner address is not sent to (attack 35.723)', async () => {

@@ -1,14 +1,12 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Request, Response } from 'express';
-import { createContext } from '../../../domain/context.js';
 import { PageError } from '../../../errors.js';
 import { queryOf } from '../../../http/request/form.js';
 import { csvRecord } from '../../../lib/csv.js';
-import { deadlineIn } from '../../../lib/deadline.js';
 import { named, own } from '../../../lib/named.js';
 import { recordDenial, recordWrite } from '../../../management/audit.js';
-import type { Call } from '../../../management/call.js';
+import { forNextPiece, type Call } from '../../../management/call.js';
 import { requirePermissions } from '../../../management/authorize.js';
 import type { ResourceObject } from '../../../management/documents.js';
 import { permissionFor, type Resource } from '../../../management/resource.js';
@@ -48,17 +46,14 @@ const attributeColumns = ({ attributes }: Resource): readonly ExportColumn[] => 
 ];
 
 const pageSize = 100;
-/** The whole takes as long as its reader does, so each page has a deadline of its own. */
-const pageMs = 5_000;
 
-/** Yields pages of records; the next page is read when the one before has been sent. */
+/** Yields pages of records; the next page is read when the one before has been sent, by who asks as they are by then. */
 async function* pages(
   { call }: Request,
   read: (call: Call, page: ListQuery) => Promise<Listing>,
 ): AsyncGenerator<readonly ResourceObject[]> {
   for (let after: string | undefined; ;) {
-    const ctx = createContext(call.ctx, call.ctx.environment, deadlineIn(pageMs));
-    const { records, next } = await read({ ...call, ctx }, { size: pageSize, after });
+    const { records, next } = await read(await forNextPiece(call), { size: pageSize, after });
     yield records;
     if (next === null) return;
     after = next;

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { stringify } from 'yaml';
 import { readDocument } from '../../../management/configuration/read-document.js';
 import { CliError, openApi, type ServiceError } from '../api.js';
 import { present, type Shell } from '../shell.js';
-import { visible } from '../visible.js';
+import { structured } from '../output.js';
+import { visible, visibleLines } from '../visible.js';
 import { countOf, answerText, type AnswerKind, type ConfigChanges } from './answer.js';
 import { workflowOf } from './github.js';
 import { parseLocated, positionOfPointer, plainOf, type Located } from './located.js';
@@ -46,7 +46,7 @@ async function send(shell: Shell, document: Located, path: string, meta: Record<
 async function tell(shell: Shell, what: AnswerKind, answer: ConfigChanges): Promise<void> {
   const json = shell.output() === 'json';
   const secrets = answer.secrets?.map(({ kind, key, attribute }) => ({ kind, key, attribute }));
-  shell.print(json ? JSON.stringify({ ...answer, ...(secrets && { secrets }) }, null, 2) : answerText(what, answer));
+  shell.print(json ? await structured('json', { ...answer, ...(secrets && { secrets }) }) : visibleLines(answerText(what, answer)));
   await workflowOf(shell.variables, shell.print)?.summary(what, answer);
 }
 
@@ -67,10 +67,10 @@ function addExport(config: Command, shell: Shell): void {
       const { meta } = await openApi(access)('GET', '/config');
       const text =
         shell.output() === 'json'
-          ? JSON.stringify(meta['document'], null, 2)
-          : `# yaml-language-server: $schema=${access.url}/api/config/schema.json\n${stringify(meta['document'], { lineWidth: 0 })}`;
-      if (output === undefined) shell.print(text.trimEnd());
-      else await writeFile(output, `${text.trimEnd()}\n`);
+          ? await structured('json', meta['document'])
+          : `# yaml-language-server: $schema=${access.url}/api/config/schema.json\n${await structured('yaml', meta['document'])}`;
+      if (output === undefined) shell.print(text);
+      else await writeFile(output, `${text}\n`);
     });
 }
 
