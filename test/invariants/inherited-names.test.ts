@@ -49,7 +49,8 @@ const sameFor = (name: string, { status, text }: Answer): string =>
     .replaceAll(encodeURIComponent(name), 'NAME')
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'ID')
     .replaceAll(/[\w-]{40,}/g, 'TOKEN')
-    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')}`;
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+    .replaceAll(/\b\d{1,2}:\d\d(:\d\d)?\b/g, 'TIME')}`;
 
 async function expectSame(ask: (name: string) => Promise<Answer>, names: readonly string[] = inherited): Promise<void> {
   const expected = sameFor(nobody, await ask(nobody));
