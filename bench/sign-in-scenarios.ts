@@ -12,9 +12,11 @@ function answersOfNext(): Record<string, string> {
   return { email, login: email, username: email, password: fixtures.person.password, decision: 'allow', accept: 'Yes' };
 }
 
-const challengeOf = (verifier: string) => createHash('sha256').update(verifier).digest('base64url');
+/** The PKCE challenge of a verifier. */
+export const challengeOf = (verifier: string) => createHash('sha256').update(verifier).digest('base64url');
 
-function authorizePath(target: Target, client: { readonly id: string }, parameters: Record<string, string> = {}): string {
+/** The address of an authorization request. */
+export function authorizePath(target: Target, client: { readonly id: string }, parameters: Record<string, string> = {}): string {
   const request = new URLSearchParams({
     response_type: 'code',
     client_id: client.id,

@@ -13,7 +13,7 @@ const attribute = (tag: string, name: string): string | undefined => {
 };
 
 /** The first form that posts: where to, its hidden fields, and the names of all others. */
-function formOf({ path, html }: Page): { action: string; hidden: Record<string, string>; names: Set<string> } {
+export function formOf({ path, html }: Page): { action: string; hidden: Record<string, string>; names: Set<string> } {
   const form = /<form[^>]*method="post"[^>]*>[\s\S]*?<\/form>/i.exec(html)?.[0];
   if (form === undefined) throw new Error(`there is no form at ${path}: ${html.slice(0, 300)}`);
   const hidden: Record<string, string> = {};

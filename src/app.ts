@@ -1,5 +1,6 @@
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { accountRouter } from './account/router.js';
+import { addLoginRoute } from './account/sign-in/routes.js';
 import type { Deps } from './domain/context.js';
 import { PageError } from './errors.js';
 import { recallPublicEnvironment } from './domain/environments/environments.js';
@@ -85,6 +86,7 @@ export function createApp(deps: Deps, lifecycle: Lifecycle = { stopping: false }
   addMetadataRoutes(routes.behind(environment(deps, recallPublicEnvironment)));
   routes.behind(byHost).add(ssfPaths.configuration, ssfConfigurationRoute);
   addOauthRoutes(routes.behind(byHost), web);
+  addLoginRoute(routes.behind(byHost), web);
   app.use(
     inSequence([
       requestId(deps),

@@ -114,6 +114,8 @@ const writesAlso: Readonly<Record<string, readonly string[]>> = {
   partitioned: ['event_retention', 'webhook_deliveries'],
   // What clients' own tokens are stored with: the other side of access_tokens.
   client_tokens: ['access_tokens'],
+  // What somebody allows is one statement with its entry, so that it needs no transaction.
+  consents: ['audit_logs'],
   // What an exchanged token leaves behind, whatever that is, is one statement.
   exchanged_tokens: ['access_tokens', 'audit_logs'],
   // The same of an identity assertion: issued, the authorization and the refresh token behind it are used; redeemed, it is spent.

@@ -7,6 +7,7 @@ import type { ReportReplica } from '../db/postgres/report-replica.js';
 import { Conflict, Outdated, Unavailable } from '../db/connection/failures.js';
 import { createScope, type Scope } from '../db/scope.js';
 import { processLocksOf } from '../db/connection/knex.js';
+import { inTransaction } from '../db/connection/transaction.js';
 import { LockTaken, TransactionLocks } from '../db/connection/process-locks.js';
 import { noDeadline, type Deadline } from '../lib/deadline.js';
 import type { Sealer } from '../lib/seal.js';
@@ -196,23 +197,16 @@ async function attemptOnce<T>(
   const { knex, environment_id, organization_id, deadline } = ctx.scope;
   const touched = new Set<string>();
   const committed: (() => void)[] = [];
-  let refused: { readonly because: unknown } | null = null;
   try {
-    const result = await knex.transaction(async (trx: Knex.Transaction) => {
-      try {
-        const scope: Scope = { environment_id, organization_id, knex: trx, touched, deadline, locks, events: [] };
-        const done = await closed({ ...ctx, scope, committed, closing: [] }, work);
-        requireTime(ctx);
-        return done;
-      } catch (error) {
-        refused = { because: error };
-        throw error;
-      }
+    const result = await inTransaction(knex, async (trx) => {
+      const scope: Scope = { environment_id, organization_id, knex: trx, touched, deadline, locks, events: [] };
+      const done = await closed({ ...ctx, scope, committed, closing: [] }, work);
+      requireTime(ctx);
+      return done;
     });
     for (const done of committed) done();
     return { result };
-  } catch (error) {
-    // When the rollback fails too, Knex tells of that.
-    return { cause: (refused as { readonly because: unknown } | null)?.because ?? error };
+  } catch (cause) {
+    return { cause };
   }
 }

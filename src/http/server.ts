@@ -23,6 +23,11 @@ function derive<Base extends typeof IncomingMessage | typeof ServerResponse>(bas
   return Derived as unknown as Base;
 }
 
+/** In the place of Express's own, which negotiates and writes a page that no browser shows. */
+function redirect(this: Response, status: number, address: string): void {
+  this.status(status).location(address).end();
+}
+
 /** Requests that a caller may send before it has read the answers to those before. Browsers and HTTP libraries send none. */
 const maxPipelined = 32;
 
@@ -60,6 +65,7 @@ export type AnswerAhead = (req: Request, res: Response) => boolean;
 export function createServer(app: Express, admission?: Admission, answerAhead?: AnswerAhead): Server {
   const AppRequest = derive(IncomingMessage, express.request, app);
   const AppResponse = derive(ServerResponse, express.response, app);
+  Object.assign(AppResponse.prototype, { redirect });
   // Without a proxy the caller is whoever is connected; Express would read and parse headers to find the same.
   if (app.get('trust proxy') === false) {
     Object.defineProperty(AppRequest.prototype, 'ip', {

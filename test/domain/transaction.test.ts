@@ -47,6 +47,24 @@ test('a deadlock is tried again inside: both callers succeed, and each change is
   expect(tries).toBeGreaterThanOrEqual(3);
 });
 
+test('what goes on with a transaction that is over is refused, and gets into no other one', async () => {
+  await ctx.db.knex.raw(`truncate counters; insert into counters values ('one', 0), ('two', 0)`);
+  let over: Context | null = null;
+  await transaction(ctx, async (tx) => {
+    over = tx;
+    await add(tx, 'one');
+  });
+  await expect(add(over as unknown as Context, 'two')).rejects.toThrow('the transaction is over');
+  const failed = transaction(ctx, async (tx) => {
+    over = tx;
+    await add(tx, 'one');
+    throw new Error('for the test');
+  });
+  await expect(failed).rejects.toThrow('for the test');
+  await expect(add(over as unknown as Context, 'two')).rejects.toThrow('the transaction is over');
+  expect(await counters()).toEqual({ one: 1, two: 0 });
+});
+
 test('a serialization failure is tried again inside (fault F13)', async () => {
   await ctx.db.knex.raw(`truncate counters; insert into counters values ('one', 0)`);
   const met = meeting(2);

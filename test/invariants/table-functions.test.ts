@@ -273,6 +273,7 @@ const special: Record<string, () => unknown[]> = {
   ],
   'redeemed_assertions.findAssertedIdentity': () => [row('identities')['connection_id'], row('identities')['subject'], null],
   'redeemed_assertions.redeemAssertion': () => [redemption()],
+  'consents.addConsent': () => [bag('consents'), null],
   'refresh_tokens.findRefreshToken': () => [
     { id: row('refresh_tokens')['id'], generation: row('refresh_tokens')['generation'] },
     sessionBounds(own),

@@ -1,4 +1,5 @@
 import type { RequestHandler, Router } from 'express';
+import type { RouteList } from '../../http/exact-routes.js';
 import { browserSession } from '../../http/auth/browser-session.js';
 import { findClaimant } from '../../http/auth/claimant.js';
 import { csrf } from '../../http/auth/csrf.js';
@@ -6,7 +7,7 @@ import { formOrJson } from '../../http/request/form.js';
 import type { Web } from '../../http/web.js';
 import { limitAttempts, limitClaimant, limitCredential, limitEmail, limitMails, limitOptions } from '../limits.js';
 import { login, loginPage } from './login.js';
-import { step } from '../step.js';
+import { step, stepMethods } from '../step.js';
 import { codePage, codeVerifyPage, emailCodesOpen, proveCode, startCode } from './email-code.js';
 import {
   canEnroll,
@@ -21,13 +22,14 @@ import {
 import { passkeySignInOptions, passkeysOpen, signInByPasskey } from './passkey.js';
 import { verifySecondStep, verifyByEmail, verifyOptions, secondStepPage } from './verify.js';
 
-/** The first step: by password, by passkey, by a code in the mail. All of them count in one window per address. */
+/** The page that nearly everybody comes to, and its form. */
+export function addLoginRoute(routes: RouteList, web: Web): void {
+  const post = [formOrJson, ...limitEmail(web), browserSession, csrf, login(web)];
+  routes.add('/login', stepMethods({ get: [browserSession, loginPage(web)], head: true, post }));
+}
+
+/** The other first steps: by passkey, by a code in the mail. All of them count in one window per address. */
 function firstSteps(router: Router, web: Web): void {
-  step(router, '/login', {
-    get: [browserSession, loginPage(web)],
-    head: true,
-    post: [formOrJson, ...limitEmail(web), browserSession, csrf, login(web)],
-  });
   const byAddress = limitAttempts(web, 'login', web.deps.config.rateLimits.login, 'sign_in_id');
   const [perAddress] = byAddress as [RequestHandler];
   step(router, '/login/passkey/options', {
@@ -70,7 +72,7 @@ function enrolments(router: Router, web: Web): void {
   step(router, '/login/enroll/skip', { post: [...claimed, skipEnrolment] });
 }
 
-/** Everything under /login. */
+/** Everything below /login. */
 export function signInRoutes(router: Router, web: Web): void {
   firstSteps(router, web);
   secondSteps(router, web);

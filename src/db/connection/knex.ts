@@ -13,6 +13,7 @@ import { SuspectConnections } from './suspect-connections.js';
 import type { NamedQuery } from './statements/named.js';
 import { createStatementBatcher, type StatementBatcher } from './statements/statement-batcher.js';
 import { ProcessLocks } from './process-locks.js';
+import { withDialect } from './transaction.js';
 
 /** How long a caller waits for a connection, and a statement for its answer, before the request is refused with 503. */
 const databaseTimeoutMs = 5000;
@@ -108,14 +109,8 @@ async function releaseConnection(this: PoolClient, connection: DeadlineClient): 
 }
 
 /** The pool for work that has a deadline, on the rows of one environment or (null) of all: waiting for a connection and every statement on it spend from that. Made where it is needed. */
-export function spending(knex: Knex, deadline: Deadline, environment_id: string | null): Knex {
-  const context = Object.create((knex as unknown as { context: object }).context) as { client: unknown; queryBuilder(): Knex.QueryBuilder };
-  const own = { deadline: { value: deadline }, environment_id: { value: environment_id }, batchers: { value: undefined } };
-  context.client = Object.create(knex.client as object, own);
-  const bound = (name: string, options?: object) => context.queryBuilder().table(name, options as never);
-  Object.setPrototypeOf(bound, knex);
-  return Object.assign(bound, { context }) as unknown as Knex;
-}
+export const spending = (knex: Knex, deadline: Deadline, environment_id: string | null): Knex =>
+  withDialect(knex, { deadline: { value: deadline }, environment_id: { value: environment_id }, batchers: { value: undefined } });
 
 type PoolOptions = {
   readonly url: string;

@@ -1,5 +1,6 @@
 import type { Detail } from '../../lib/authorization-details.js';
 import { remove, run, table, type Scope } from '../scope.js';
+import { auditColumnsSql, type CountedAuditLogRow } from './audit_logs.js';
 
 /** A row of `consents`: what a person allowed an application that isn't first-party. */
 export type ConsentRow = {
@@ -40,13 +41,17 @@ export async function findConsent(scope: Scope, user_id: string, client_id: stri
 /**
  * Adds the scopes to what the user allowed the client, or puts them in its place where the client was something else then; `resource` is empty for scopes
  * without one.
+ * @param audit an entry that is appended along
  * @returns whether there was none before
  */
 export async function addConsent(
   scope: Scope,
   consent: Pick<ConsentRow, 'id' | 'user_id' | 'client_id' | 'client_digest'> & { resource: string; scopes: readonly string[]; at: Date },
+  audit: CountedAuditLogRow | null = null,
 ): Promise<boolean> {
-  const text = `insert into consents as c (environment_id, user_id, client_id, scopes, resources, resource_scopes, granted_at, updated_at, id,
+  const text = `with audit as (
+        insert into audit_logs (${auditColumnsSql}) select ${auditColumnsSql} from jsonb_populate_recordset(null::audit_logs, $9::jsonb))
+      insert into consents as c (environment_id, user_id, client_id, scopes, resources, resource_scopes, granted_at, updated_at, id,
         client_digest)
       values ($1, $2, $3, $4::text[], array_remove(array[$5::text], ''), jsonb_build_object($5::text, to_jsonb($4::text[])), $6, $6, $7, $8)
       on conflict (environment_id, user_id, client_id) do update set
@@ -69,6 +74,7 @@ export async function addConsent(
     consent.at,
     consent.id,
     consent.client_digest,
+    JSON.stringify(audit === null ? [] : [audit]),
   ]);
   return rows[0]?.is_new === true;
 }

@@ -24,19 +24,37 @@ export async function insertPermissions(scope: Scope, rows: readonly Partial<Per
 
 /** Names of a resource's permissions that the user holds through roles. */
 export async function listPermissionNamesOfUser(scope: Scope, user_id: string, identifier: string): Promise<string[]> {
-  const rows = await table<{ name: string }>(scope, 'permissions')
-    .join('api_resources as r', (on) =>
-      on.on('r.environment_id', 'permissions.environment_id').andOn('r.id', 'permissions.api_resource_id'),
-    )
-    .join('role_permissions as rp', (on) =>
-      on.on('rp.environment_id', 'permissions.environment_id').andOn('rp.permission_id', 'permissions.id'),
-    )
-    .join('user_roles as u', (on) => on.on('u.environment_id', 'rp.environment_id').andOn('u.role_id', 'rp.role_id'))
-    .where('u.user_id', user_id)
-    .where('r.identifier', identifier)
-    .distinct('permissions.name')
-    .orderBy('permissions.name');
-  return (rows as { name: string }[]).map((row) => row.name);
+  const text = `select distinct p.name from user_roles u
+      join role_permissions rp on rp.environment_id = u.environment_id and rp.role_id = u.role_id
+      join permissions p on p.environment_id = rp.environment_id and p.id = rp.permission_id
+      join api_resources r on r.environment_id = p.environment_id and r.id = p.api_resource_id
+    where u.environment_id = $1 and u.user_id = $2 and r.identifier = $3 order by p.name`;
+  const rows = await run<{ name: string }>(scope, { name: 'permissions.of_user', text }, [user_id, identifier]);
+  return rows.map((row) => row.name);
+}
+
+/**
+ * What is asked when somebody signs in with a browser that is new to them, at once: whether they hold permissions of the resource, and whether the environment
+ * has words of its own for the mail that tells them.
+ */
+export async function findNewcomerFacts(
+  scope: Scope,
+  user_id: string,
+  identifier: string,
+  mail: string,
+): Promise<{ readonly holds_any: boolean; readonly has_template: boolean }> {
+  const text = `select exists (select 1 from permissions p
+        join api_resources r on r.environment_id = p.environment_id and r.id = p.api_resource_id
+        join role_permissions rp on rp.environment_id = p.environment_id and rp.permission_id = p.id
+        join user_roles u on u.environment_id = rp.environment_id and u.role_id = rp.role_id
+      where u.environment_id = $1 and u.user_id = $2 and r.identifier = $3) as holds_any,
+      exists (select 1 from mail_templates where environment_id = $1 and name = $4) as has_template`;
+  const [facts] = await run<{ holds_any: boolean; has_template: boolean }>(scope, { name: 'permissions.newcomer_facts', text }, [
+    user_id,
+    identifier,
+    mail,
+  ]);
+  return facts ?? { holds_any: false, has_template: true };
 }
 
 export type DescribedScope = { name: string; description: string | null; identifier: string };

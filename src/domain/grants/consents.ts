@@ -3,9 +3,9 @@ import { isSameDetail, type Detail } from '../../lib/authorization-details.js';
 import { own } from '../../lib/named.js';
 import { uuidv7 } from '../../lib/random.js';
 import type { ApiResource } from '../clients/clients.js';
-import type { Context } from '../context.js';
+import { afterCommit, transaction, type Context } from '../context.js';
 import { noOrigin, type Origin } from '../origin.js';
-import { noteSecurityEvent, recordSecurityEvent } from '../audit/security-trail.js';
+import { logSecurityEvent, noteSecurityEvent, securityEventRow } from '../audit/security-trail.js';
 import { isOpenidScope } from '../claims/scopes.js';
 
 /** What an application asks a person for: scopes, and the API resource that those beyond OpenID Connect's belong to. */
@@ -92,10 +92,14 @@ const partiesOf = (user_id: string, client_id: string) => ({
   target: { target_type: 'client', target_id: client_id },
 });
 
-/** Remembers those of the details whose types are; the consent's row is there, and held. */
-async function rememberDetails(tx: Context, question: ConsentQuestion): Promise<void> {
-  const fresh = (question.details ?? []).filter(({ remember }) => remember).map(({ type_id, detail }) => ({ type_id, detail }));
-  if (fresh.length === 0 || isAlwaysAsked(tx, question)) return;
+/** What of the details is remembered. */
+const rememberedDetails = (ctx: Context, question: ConsentQuestion): ConsentRow['authorization_details'] =>
+  isAlwaysAsked(ctx, question)
+    ? []
+    : (question.details ?? []).filter(({ remember }) => remember).map(({ type_id, detail }) => ({ type_id, detail }));
+
+/** Remembers details beside those of before; the consent's row is there, and held. */
+async function rememberDetails(tx: Context, question: ConsentQuestion, fresh: ConsentRow['authorization_details']): Promise<void> {
   const stored = await findConsent(tx.scope, question.user_id, question.client_id);
   const others = (stored?.authorization_details ?? []).filter(
     (one) => !fresh.some(({ type_id, detail }) => type_id === one.type_id && isSameDetail(detail, one.detail)),
@@ -104,37 +108,36 @@ async function rememberDetails(tx: Context, question: ConsentQuestion): Promise<
 }
 
 /**
- * Remembers that the person allowed it. Of what is always asked only the rest is kept: by it the person finds the application and can end it.
- * Call it in a transaction.
+ * Remembers that the person allowed it. Of what is always asked only the rest is kept: by it the person finds the application and can end it. One statement,
+ * with its entry of the audit log, unless there is a resource, or details to remember.
  * @returns whether the person had allowed the client nothing before
  */
-export async function giveConsent(tx: Context, allowed: ConsentQuestion, origin: Origin = noOrigin): Promise<boolean> {
+export async function giveConsent(ctx: Context, allowed: ConsentQuestion, origin: Origin = noOrigin): Promise<boolean> {
   const remembered = allowed.unproven ? [] : allowed.scopes.filter(isOpenidScope);
-  const question = isAlwaysAsked(tx, allowed) ? { ...allowed, scopes: remembered, resource: null } : allowed;
+  const question = isAlwaysAsked(ctx, allowed) ? { ...allowed, scopes: remembered, resource: null } : allowed;
   const { user_id, client_id } = question;
-  const at = tx.clock.now();
-  let first = false;
-  for (const [resource, scopes] of heaps(question)) {
-    const isNew = await addConsent(tx.scope, {
-      id: uuidv7(at.getTime()),
-      user_id,
-      client_id,
-      client_digest: allowed.client_digest ?? null,
-      resource,
-      scopes,
-      at,
-    });
-    first ||= isNew;
-  }
-  await rememberDetails(tx, question);
-  const { details = [] } = allowed;
+  const { details = [], client_digest = null } = allowed;
   const detail = {
     ...(details.length > 0 && { authorization_details: details.map((one) => one.detail) }),
     scopes: allowed.unproven ? allowed.scopes : question.scopes,
     resource: allowed.unproven ? allowed.resource : question.resource,
   };
-  await recordSecurityEvent(tx, 'consent.given', { ...partiesOf(user_id, client_id), origin, detail });
-  return first;
+  const trace = { ...partiesOf(user_id, client_id), origin, detail };
+  const heapsOfScopes = heaps(question);
+  const fresh = rememberedDetails(ctx, question);
+  const give = async (tx: Context): Promise<boolean> => {
+    const at = tx.clock.now();
+    let first = false;
+    for (const [index, [resource, scopes]] of heapsOfScopes.entries()) {
+      const consent = { id: uuidv7(at.getTime()), user_id, client_id, client_digest, resource, scopes, at };
+      const isNew = await addConsent(tx.scope, consent, index === 0 ? securityEventRow(tx, 'consent.given', trace) : null);
+      first ||= isNew;
+    }
+    if (fresh.length > 0) await rememberDetails(tx, question, fresh);
+    afterCommit(tx, () => logSecurityEvent(tx, 'consent.given', trace));
+    return first;
+  };
+  return heapsOfScopes.length === 1 && fresh.length === 0 ? give(ctx) : transaction(ctx, give);
 }
 
 export function noteConsentDenied(ctx: Context, user_id: string, client_id: string, origin: Origin): void {

@@ -1,4 +1,4 @@
-import { listPermissionNamesOfUser } from '../../db/tables/permissions.js';
+import { findNewcomerFacts } from '../../db/tables/permissions.js';
 import type { UserRow } from '../../db/tables/users.js';
 import type { Context } from '../context.js';
 import { emit } from '../events/emit.js';
@@ -49,9 +49,10 @@ export async function recordSignIn(tx: Context, signedIn: SignedIn): Promise<voi
   await emit(tx, 'login.succeeded', { ...who, amr: [...amr], new_device, signed_in_at: tx.clock.now().toISOString() });
   await recordSecurityEvent(tx, 'login.succeeded', { actor, target, origin, detail });
   if (!new_device || isFirst(user, tx.clock.now())) return;
-  const permissions = await listPermissionNamesOfUser(tx.scope, user.id, tx.environment.management_audience);
-  if (permissions.length > 0) await recordSecurityEvent(tx, 'administrator.new_device', { actor, target, origin });
+  const template = 'new_sign_in';
+  const { holds_any, has_template } = await findNewcomerFacts(tx.scope, user.id, tx.environment.management_audience, template);
+  if (holds_any) await recordSecurityEvent(tx, 'administrator.new_device', { actor, target, origin });
   if (!tx.environment.new_device_mail) return;
   const model = { account_url: `${tx.environment.issuer}/account` };
-  await queueMail(tx, { template: 'new_sign_in', to: user.email, locale: user.locale, model, origin });
+  await queueMail(tx, { template, to: user.email, locale: user.locale, model, origin, has_template });
 }

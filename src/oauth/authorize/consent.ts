@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import { mailAgentAllowed } from '../../domain/grants/agent-mails.js';
 import { giveConsent, noteConsentDenied } from '../../domain/grants/consents.js';
 import { isUnstored, storeDocumentClient } from '../../domain/clients/document-clients.js';
-import { transaction } from '../../domain/context.js';
+import { transaction, type Context } from '../../domain/context.js';
 import { isGoodFor } from '../../domain/organizations/admission.js';
 import { PageError } from '../../errors.js';
 import { originOf } from '../../http/pages/mail-origin.js';
@@ -36,13 +36,17 @@ export const consent = (web: Web, protocol: Protocol) => async (req: Request, re
   const allowed = allowedIn(form);
   try {
     const request = onlyAllowed(await protocol.validate(ctx, addressee, sent, session), allowed);
-    if (session !== null && !session.blocked_clients.includes(request.client.id))
-      await transaction(ctx, async (tx) => {
-        if (isUnstored(request.client)) await storeDocumentClient(tx, request.client);
+    if (session !== null && !session.blocked_clients.includes(request.client.id)) {
+      const { client } = request;
+      const give = async (tx: Context) => {
+        if (isUnstored(client)) await storeDocumentClient(tx, client);
         const question = consentQuestion(request, session.user_id, !(await isGoodFor(tx, session, null)));
         const first = await giveConsent(tx, question, originOf(req));
-        if (first) await mailAgentAllowed(tx, request.client, session, originOf(req));
-      });
+        if (first) await mailAgentAllowed(tx, client, session, originOf(req));
+      };
+      // Where nothing else is written, the consent is whole by itself.
+      await (isUnstored(client) || client.is_agent ? transaction(ctx, give) : give(ctx));
+    }
   } catch (error) {
     if (!(error instanceof AuthorizationError)) throw error;
   }

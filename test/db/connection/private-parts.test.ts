@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sharedDatabase } from '../../support/shared-service.js';
 import { Ambiguous } from '../../../src/db/connection/failures.js';
 import { createKnex, poolState, spending } from '../../../src/db/connection/knex.js';
+import { inTransaction } from '../../../src/db/connection/transaction.js';
 import { noDeadline } from '../../../src/lib/deadline.js';
 
 type Connection = pg.Client & {
@@ -71,6 +72,17 @@ test('a transaction of Knex gives out its own connection, as often as it is aske
     await client.releaseConnection(connection);
     expect(await client.acquireConnection()).toBe(connection);
     expect(client.pool).toBeUndefined();
+  }));
+
+test('Knex makes a savepoint where the dialect says that it is in a transaction', async () =>
+  inTransaction(knex, async (trx) => {
+    await trx.raw('create temporary table kept on commit drop as select 1 as n');
+    const undone = trx.transaction(async (inner) => {
+      await inner.raw('insert into kept values (2)');
+      throw new Error('for the test');
+    });
+    await expect(undone).rejects.toThrow('for the test');
+    expect((await trx.raw<{ rows: unknown[] }>('select n from kept')).rows).toEqual([{ n: 1 }]);
   }));
 
 test('a context made of that of Knex takes its connections through the client that it names, whatever asks', async () => {
