@@ -28,6 +28,8 @@ export async function inTransaction<T>(knex: Knex, work: (trx: Knex) => Promise<
   let isOver = false;
   const trx = withDialect(knex, {
     transacting: { value: true },
+    // Theirs is another connection.
+    batchers: { value: undefined },
     // What somebody goes on with afterwards must not get into another one's.
     acquireConnection: { value: () => (isOver ? Promise.reject(new Error('the transaction is over')) : Promise.resolve(connection)) },
     releaseConnection: { value: () => Promise.resolve() },

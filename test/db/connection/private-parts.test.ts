@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sharedDatabase } from '../../support/shared-service.js';
 import { Ambiguous } from '../../../src/db/connection/failures.js';
-import { createKnex, poolState, spending } from '../../../src/db/connection/knex.js';
+import { createKnex, poolState, spending, statementBatchersOf } from '../../../src/db/connection/knex.js';
 import { inTransaction } from '../../../src/db/connection/transaction.js';
 import { noDeadline } from '../../../src/lib/deadline.js';
 
@@ -76,6 +76,7 @@ test('a transaction of Knex gives out its own connection, as often as it is aske
 
 test('Knex makes a savepoint where the dialect says that it is in a transaction', async () =>
   inTransaction(knex, async (trx) => {
+    expect([statementBatchersOf(knex), statementBatchersOf(trx)]).toEqual([expect.anything(), undefined]);
     await trx.raw('create temporary table kept on commit drop as select 1 as n');
     const undone = trx.transaction(async (inner) => {
       await inner.raw('insert into kept values (2)');
