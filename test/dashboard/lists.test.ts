@@ -142,7 +142,8 @@ test('the way back from a record of any collection, after an edit and a deletion
     ]);
     deleted.push(path);
   }
-  expect(deleted.toSorted()).toEqual(presentations.flatMap(({ path, remove }) => (remove ? [path] : [])).toSorted());
+  const sample = 'Make a record of it in test/support/one-of-each.ts.';
+  expect(deleted.toSorted(), sample).toEqual(presentations.flatMap(({ path, remove }) => (remove ? [path] : [])).toSorted());
   const changeable = presentations.filter(({ path, fields }) => fields && resources.some((one) => one.path === path && one.update));
-  expect(changed.toSorted()).toEqual(changeable.map(({ path }) => path).toSorted());
+  expect(changed.toSorted(), sample).toEqual(changeable.map(({ path }) => path).toSorted());
 });
