@@ -6,7 +6,7 @@ import { openUrl } from '../domain/clients/initiation.js';
 import { enabledConnections, requiredConnectionFor } from '../domain/connections/connections.js';
 import type { Context } from '../domain/context.js';
 import { listIdentities } from '../domain/connections/identities.js';
-import { addressMembers, profileColumns } from '../domain/claims/profile.js';
+import { addressMembers, profileColumns } from '../lib/profile-columns.js';
 import { sessionBounds, sessionStatus } from '../domain/sessions/sessions.js';
 import { listSignInsOfUser, type OwnSignIn } from '../db/tables/audit_logs.js';
 import { listConsentsOfUser, type ConsentWithClient } from '../db/tables/consents.js';

@@ -1,4 +1,4 @@
-import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../domain/claims/profile.js';
+import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../lib/profile-columns.js';
 import type { ProfileChanges } from '../domain/users/profile.js';
 import { isBirthdate, isLocale, isTimeZone, isWebAddress, normalizePhoneNumber } from '../lib/claim-syntax.js';
 import { nameProblems } from './fields.js';

@@ -1,3 +1,4 @@
+import { profileColumns, type ProfileColumn } from '../lib/profile-columns.js';
 import type { UserRow } from '../db/tables/users.js';
 
 /** The user as the account endpoints' JSON shows it to that very user. */
@@ -5,19 +6,7 @@ export const userDocument = (user: UserRow) => ({
   id: user.id,
   email: user.email,
   email_verified: user.email_verified,
-  first_name: user.first_name,
-  last_name: user.last_name,
-  middle_name: user.middle_name,
-  nickname: user.nickname,
-  preferred_username: user.preferred_username,
-  profile: user.profile,
-  picture: user.picture,
-  website: user.website,
-  gender: user.gender,
-  birthdate: user.birthdate,
-  zoneinfo: user.zoneinfo,
-  locale: user.locale,
-  phone_number: user.phone_number,
+  ...(Object.fromEntries(profileColumns.map((name) => [name, user[name]])) as Pick<UserRow, ProfileColumn>),
   phone_number_verified: user.phone_number_verified,
   address: user.address,
   status: user.status,

@@ -1,6 +1,45 @@
 /** What the attributes of what is recorded mean, and of where it is sent; part of all texts. */
 // prettier-ignore
 export const logAttributeTexts = {
+  webhook: {
+    name: 'For administrators.',
+    description: 'For administrators; null = none.',
+    status: '`disabled`: nothing is sent.',
+    disabled_reason: 'Why the service disabled it; null = it did not.',
+    secret_rotated_at: 'When the signing secret was last changed; null = never.',
+    last_delivery_at: 'When it was last sent something; null = never.',
+    last_success_at: 'When it last accepted something; null = never.',
+    failing_since: 'Since when every attempt has failed; null = the last one did not.',
+    failed_attempt_count: 'How many attempts in a row have failed.',
+    last_response_status: 'The HTTP status of the last answer; null = there was none.',
+    last_failure_reason: 'Why the last attempt failed; null = it did not, or there was none.',
+  },
+  webhook_delivery: {
+    status: 'Whether it arrived, failed, or is still being tried.',
+    event_id: 'The event; repetitions have the same one.',
+    event_type: 'The type of the event.',
+    attempt_count: 'How often it was tried.',
+    max_attempts: 'How often it is tried at most.',
+    next_attempt_at: 'When it is tried next; null = never again.',
+    trigger: 'What caused it: the event, a test, or a manual redelivery.',
+    failure_reason: 'Why the last attempt failed; null = it did not, or there was none.',
+    last_response_status: 'The HTTP status of the last answer; null = there was none.',
+    completed_at: 'When it was delivered or given up; null = in progress.',
+  },
+  webhook_delivery_attempt: {
+    attempt_number: 'Which one it was, from 1.',
+    started_at: 'When it began.',
+    duration_ms: 'How long it took, in milliseconds.',
+    response_status: 'The HTTP status of the answer; null = there was none.',
+    response_body: 'The beginning of the answer, as text; null = there was none, or you may not read the collection of the event.',
+    response_truncated: 'Whether the answer was longer than what is kept.',
+    failure_reason: 'Why it failed; null = it did not.',
+  },
+  event_type: {
+    name: 'What webhooks subscribe to; the id, too.',
+    description: 'What has happened.',
+    group: 'What it is about, for lists.',
+  },
   audit_log: {
     occurred_at: 'When.',
     action: 'What was done, such as `webhook.secret_rotated`, or the name of a security event.',

@@ -142,7 +142,10 @@ test('the way back from a record of any collection, after an edit and a deletion
     ]);
     deleted.push(path);
   }
-  expect(deleted.toSorted()).toEqual(presentations.flatMap(({ path, remove }) => (remove ? [path] : [])).toSorted());
+  const removable = presentations.flatMap(({ path, remove }) => (remove ? [path] : [])).toSorted();
+  expect(deleted.toSorted(), 'Make a record of each in test/support/one-of-each.ts.').toEqual(removable);
   const changeable = presentations.filter(({ path, fields }) => fields && resources.some((one) => one.path === path && one.update));
-  expect(changed.toSorted()).toEqual(changeable.map(({ path }) => path).toSorted());
+  expect(changed.toSorted(), 'Make a record of each in test/support/one-of-each.ts.').toEqual(
+    changeable.map(({ path }) => path).toSorted(),
+  );
 });

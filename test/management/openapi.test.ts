@@ -169,8 +169,11 @@ test('every attribute says what it means, and what null means where it may be nu
   const all = attributes();
   expect(all.length).toBeGreaterThan(300);
   const text = (schema: Schema) => (schema['description'] ?? '') as string;
-  expect(all.filter(([, schema]) => text(schema).length < 4).map(([place]) => place)).toEqual([]);
-  expect(all.filter(([, schema]) => mayBeNull(schema) && !/\bnull\b/.test(text(schema))).map(([place]) => place)).toEqual([]);
+  const places = (list: typeof all) => list.map(([place]) => place);
+  const wordless = all.filter(([, schema]) => text(schema).length < 4);
+  expect(places(wordless), 'Say what it means in src/management/attribute-texts.ts, or where its schema is.').toEqual([]);
+  const unsaid = all.filter(([, schema]) => mayBeNull(schema) && !/\bnull\b/.test(text(schema)));
+  expect(places(unsaid), 'Say there what null means: “null = none.”').toEqual([]);
 });
 
 test('nothing is explained that is not there, and lifetimes name their unit', () => {

@@ -1,9 +1,9 @@
+import { profileColumns } from '../../lib/profile-columns.js';
 import { run, type Scope } from '../scope.js';
 import type { UserRow } from './users.js';
 
 const claimColumns = [
-  'id', 'email', 'email_verified', 'first_name', 'last_name', 'middle_name', 'nickname', 'preferred_username', 'profile', 'picture', 'website',
-  'gender', 'birthdate', 'zoneinfo', 'locale', 'phone_number', 'phone_number_verified', 'address', 'updated_at', 'external_id',
+  'id', 'email', 'email_verified', ...profileColumns, 'phone_number_verified', 'address', 'updated_at', 'external_id',
 ] as const satisfies readonly (keyof UserRow)[]; // prettier-ignore
 
 /** A user as claims show it, with the names of the roles. */

@@ -3,6 +3,7 @@ import { rowFunctions, type RecordRow } from '../records.js';
 import { remove, run, table, update, type Scope } from '../scope.js';
 import { servedSql } from '../served.js';
 import { named } from '../../lib/named.js';
+import type { ProfileColumn } from '../../lib/profile-columns.js';
 import type { AuthenticatorKind } from './authenticators.js';
 
 /** The `address` claim (OIDC Core 5.1.1). */
@@ -15,24 +16,13 @@ export type UserAddress = {
   country?: string;
 };
 
+type OwnColumns = RecordRow & Record<ProfileColumn, string | null>;
+
 /** A row of `users`. `email_key` is the case-folded address: unique, and what sign-in looks for. */
-export type UserRow = RecordRow & {
+export type UserRow = OwnColumns & {
   email: string;
   email_key: string;
   email_verified: boolean;
-  first_name: string | null;
-  last_name: string | null;
-  middle_name: string | null;
-  nickname: string | null;
-  preferred_username: string | null;
-  profile: string | null;
-  picture: string | null;
-  website: string | null;
-  gender: string | null;
-  birthdate: string | null;
-  zoneinfo: string | null;
-  locale: string | null;
-  phone_number: string | null;
   phone_number_verified: boolean;
   address: UserAddress | null;
   external_id: string | null;

@@ -3,7 +3,7 @@ import type { UserWithRoles } from '../../db/tables/user_claims.js';
 import { jsonObject } from '../../lib/json-object.js';
 import { named, own } from '../../lib/named.js';
 import { type Problem, unfit } from '../refusal.js';
-import { profileColumns } from './profile.js';
+import { profileColumns } from '../../lib/profile-columns.js';
 import { addressClaimOf, namesakeClaims, textClaimOf } from './claims.js';
 
 /** The most claim mappings of one client or API resource. */

@@ -1,5 +1,6 @@
 import type { UserWithRoles } from '../../db/tables/user_claims.js';
 import { named } from '../../lib/named.js';
+import { namesakes } from '../../lib/profile-columns.js';
 
 type Claim = (user: UserWithRoles) => unknown;
 
@@ -24,18 +25,9 @@ export const asClaimed = <User extends Pick<UserWithRoles, 'preferred_username' 
   preferred_username_from_email && textClaimOf(user.preferred_username) === undefined ? { ...user, preferred_username: user.email } : user;
 
 /** What a user is called and how to be met: claims whose names are those of the user's attributes (OIDC Core 5.1). */
-export const namesakeClaims = {
-  middle_name: (user) => textClaimOf(user.middle_name),
-  nickname: (user) => textClaimOf(user.nickname),
-  preferred_username: (user) => textClaimOf(user.preferred_username),
-  profile: (user) => textClaimOf(user.profile),
-  picture: (user) => textClaimOf(user.picture),
-  website: (user) => textClaimOf(user.website),
-  gender: (user) => textClaimOf(user.gender),
-  birthdate: (user) => textClaimOf(user.birthdate),
-  zoneinfo: (user) => textClaimOf(user.zoneinfo),
-  locale: (user) => textClaimOf(user.locale),
-} as const satisfies Readonly<Record<string, Claim>>;
+export const namesakeClaims: Readonly<Record<string, Claim>> = Object.fromEntries(
+  namesakes.map((name): [string, Claim] => [name, (user) => textClaimOf(user[name])]),
+);
 
 /** Every claim that userinfo knows, by scope (OIDC Core 5.4). Discovery's `claims_supported` and `scopes_supported` follow. */
 const claimsByScope: Readonly<Record<string, Readonly<Record<string, Claim>>>> = named({

@@ -1,4 +1,4 @@
-import { profileColumns } from '../claims/profile.js';
+import { namesakes, profileColumns } from '../../lib/profile-columns.js';
 import { named } from '../../lib/named.js';
 export const endpointFields = ['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint', 'jwks_uri'] as const;
 export type EndpointField = (typeof endpointFields)[number];
@@ -51,16 +51,7 @@ const standardClaims: ProviderClaimMapping = {
   name: 'name',
   first_name: 'given_name',
   last_name: 'family_name',
-  middle_name: 'middle_name',
-  nickname: 'nickname',
-  preferred_username: 'preferred_username',
-  profile: 'profile',
-  picture: 'picture',
-  website: 'website',
-  gender: 'gender',
-  birthdate: 'birthdate',
-  zoneinfo: 'zoneinfo',
-  locale: 'locale',
+  ...Object.fromEntries(namesakes.map((name) => [name, name])),
 };
 
 const trustEmail: StrategyOption = {

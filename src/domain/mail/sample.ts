@@ -4,6 +4,10 @@ import { renderMail, type RenderedMail } from './templates.js';
 
 type Branded = Pick<BrandedEnvironment, 'name' | 'kind' | 'support_email' | 'branding'>;
 
+/** What previews and tests put in the place of the mail's variables. */
+export const sampleValues = (name: MailName): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(mailSpec(name).variables).map(([each, { sample }]) => [each, sample]));
+
 /**
  * A mail with sample values, with the looks of the environment or of the client, as previews and tests show it.
  * @param language of the template, a BCP 47 tag
@@ -15,7 +19,6 @@ export function renderSample(
   language: string,
   client: BrandedClient | null = null,
 ): RenderedMail {
-  const samples = Object.entries(mailSpec(name).variables).map(([each, { sample }]) => [each, sample]);
   const base: MailBase = {
     environment: mailEnvironment(environment, client),
     request: {
@@ -24,7 +27,7 @@ export function renderSample(
       at: commonVariables.time.sample,
     },
   };
-  return renderMail(name, { ...Object.fromEntries(samples), ...base } as MailModels[MailName], template, language);
+  return renderMail(name, { ...sampleValues(name), ...base } as MailModels[MailName], template, language);
 }
 
 /** The environment as mails show it, or the client whose sign-in is under way where that has looks of its own. */

@@ -4,16 +4,11 @@ import { domainOfEmail, namesDomain, requiredConnectionFor, type Connection } fr
 import { findIdentity, type IdentityRow } from '../../db/tables/identities.js';
 import { listPermissionNamesOfUser } from '../../db/tables/permissions.js';
 import { findUser, findUserByEmailKey, type UserRow } from '../../db/tables/users.js';
+import type { ProfileColumn } from '../../lib/profile-columns.js';
 import type { EmailAddress } from '../../lib/email-address.js';
 
 /** The columns of a user that a claim mapping may fill. */
-export type ProfileAttributes = Partial<
-  Pick<
-    UserRow,
-    | 'first_name' | 'last_name' | 'middle_name' | 'nickname' | 'preferred_username' | 'profile' | 'picture' | 'website' | 'gender'
-    | 'birthdate' | 'zoneinfo' | 'locale' | 'phone_number'
-  >
->; // prettier-ignore
+export type ProfileAttributes = Partial<Pick<UserRow, ProfileColumn>>;
 
 /** A person's claims from a provider, mapped to attributes of this service. */
 export type Profile = {

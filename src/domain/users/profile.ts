@@ -1,7 +1,7 @@
 import { lockUser, updateUser, type UserAddress, type UserChanges, type UserRow } from '../../db/tables/users.js';
 import { own } from '../../lib/named.js';
 import { transaction, type Context } from '../context.js';
-import type { AddressMember, ProfileColumn } from '../claims/profile.js';
+import type { AddressMember, ProfileColumn } from '../../lib/profile-columns.js';
 import { emitUserUpdated } from '../events/users.js';
 
 /** What is to change; null empties. What isn't named stays. */

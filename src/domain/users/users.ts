@@ -17,6 +17,7 @@ import { actorData, userData } from '../events/data.js';
 import { emit, emitAll } from '../events/emit.js';
 import { requireEnvironmentRoles } from '../roles/role-kinds.js';
 import { recordRoleChange } from '../roles/role-trail.js';
+import { profileColumns, type ProfileColumn } from '../../lib/profile-columns.js';
 import { emitPasswordReset } from '../events/users.js';
 import { hashNewPassword } from './new-password.js';
 import { requireStorableHash } from './imported-hashes.js';
@@ -32,10 +33,9 @@ import { grantRevocationEnd } from '../tokens/revoke.js';
 export type UserInput = Partial<
   Pick<
     UserRow,
-    | 'email' | 'email_verified' | 'pending_migration' | 'first_name' | 'last_name' | 'middle_name' | 'nickname' | 'preferred_username' | 'profile' | 'picture' | 'website'
-    | 'gender' | 'birthdate' | 'zoneinfo' | 'locale' | 'phone_number' | 'phone_number_verified' | 'address' | 'external_id' | 'metadata'
+    ProfileColumn | 'email' | 'email_verified' | 'pending_migration' | 'phone_number_verified' | 'address' | 'external_id' | 'metadata'
   >
-> & { password?: string; password_hash?: string }; // prettier-ignore
+> & { password?: string; password_hash?: string };
 
 const duplicates = {
   users_email: { attribute: 'email', detail: 'There is a user with this address already.' },
@@ -184,10 +184,8 @@ export async function changeUser(tx: Context, actor: Actor, user: UserRow, input
   return changed;
 }
 
-/** Attributes that make `user.updated` worth sending beside those that the event itself shows. */
-const profile = [
-  'middle_name', 'nickname', 'preferred_username', 'profile', 'website', 'gender', 'birthdate', 'zoneinfo', 'phone_number', 'phone_number_verified', 'address',
-] as const; // prettier-ignore
+/** Attributes that make `user.updated` worth sending, though the event itself may not show them. */
+const profile = [...profileColumns, 'phone_number_verified', 'address'] as const;
 
 /** `user.updated`, where anything differs. */
 export async function emitUserDifference(tx: Context, before: UserRow, after: UserRow, rolesBefore?: readonly string[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../../domain/claims/profile.js';
+import { addressMembers, profileColumns, type AddressMember, type ProfileColumn } from '../../lib/profile-columns.js';
 import type { PageDetail, PageLink } from '../../errors.js';
 import type { ApplicationsPage, PageApplication, PageApproval, PageDetailText } from './application-models.js';
 import type { BasePage, FormPage, PageClient, PageConnection } from './form-page.js';

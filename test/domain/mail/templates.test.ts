@@ -3,6 +3,8 @@ import PostalMime from 'postal-mime';
 import { describe, expect, test } from 'vitest';
 import type { Theme } from '../../../src/domain/environments/branding.js';
 import { builtInText } from '../../../src/domain/mail/built-in.js';
+import { mailNames } from '../../../src/domain/mail/mails.js';
+import { sampleValues } from '../../../src/domain/mail/sample.js';
 import { renderMail, type MailModels, type RenderedMail } from '../../../src/domain/mail/templates.js';
 import { languages, languageTags, type Language } from '../../../src/lib/languages/languages.js';
 import { message } from '../../../src/lib/languages/messages.js';
@@ -12,78 +14,11 @@ const request = { ip_address: '203.0.113.5', device: { name: 'Chrome', system: '
 const base = { environment, request };
 const reset_url = 'https://id.example/password/reset?reset_id=1&code=482913';
 
-const models: { [Name in keyof MailModels]: MailModels[Name] } = {
-  register_code: { ...base, code: '104285', expires_in: 600 },
-  account_exists: { ...base, login_url: 'https://id.example/login', reset_url: 'https://id.example/password/forgot' },
-  password_reset_code: { ...base, code: '482913', expires_in: 3600, reset_url },
-  password_changed: { ...base, reset_url: 'https://id.example/password/forgot' },
-  password_breached: { ...base, reset_url: 'https://id.example/password/forgot', reset_required: true },
-  sign_in_elsewhere: { ...base, provider: 'Example Corporation', login_url: 'https://id.example/auth/sso/1' },
-  password_reset_done: {
-    ...base,
-    reset_url: 'https://id.example/password/forgot',
-    account_url: 'https://id.example/account',
-    accounts: ['Google (ada@gmail.example)', 'GitHub'],
-  },
-  email_change_code: { ...base, code: '104285', expires_in: 600 },
-  email_changed: { ...base, old: true },
-  account_deletion_requested: { ...base, return_within: 2_592_000, login_url: 'https://id.example.com/login' },
-  account_deleted: base,
-  account_kept: { ...base, reset_url: 'https://id.example.com/password/forgot' },
-  address_proven: {
-    ...base,
-    administrator: false,
-    password_removed: true,
-    authenticators_removed: true,
-    sessions_ended: true,
-    applications_ended: true,
-    accounts: ['Google (ada@gmail.example)'],
-    reset_url: 'https://id.example/password/forgot',
-    account_url: 'https://id.example/account',
-  },
-  account_linked: { ...base, provider: 'Google', provider_email: 'ada@gmail.example', account_url: 'https://id.example/account' },
-  provider_access_lost: { ...base, provider: 'Google', application: 'Notes', account_url: 'https://id.example/account' },
-  primary_domain: {
-    ...base,
-    address: 'https://login.example.com',
-    by: 'root@example.com',
-    domains_url: 'https://id.example/dashboard/custom_domains',
-  },
-  domain_verified: {
-    ...base,
-    address: 'login.example.com',
-    by: 'root@example.com',
-    domains_url: 'https://id.example/dashboard/custom_domains',
-  },
-  agent_allowed: { ...base, application: 'Acme Assistant', applications_url: 'https://id.example/account/applications' },
-  approval_requested: {
-    ...base,
-    application: 'Acme Assistant',
-    binding_message: 'Pay 49 EUR to Acme Travel',
-    approval_url: 'https://id.example/approvals/0195e8a2-6f00-7000-8000-000000000151',
-    expires_in: 600,
-    applications_url: 'https://id.example/account/applications',
-  },
-  authorization_ended: { ...base, application: 'Acme Assistant', applications_url: 'https://id.example/account/applications' },
-  new_sign_in: { ...base, account_url: 'https://id.example/account' },
-  sign_in_code: { ...base, code: '771204', expires_in: 600, second: true },
-  sign_in_methods: {
-    ...base,
-    headline: message('mail.passkey_removed_headline'),
-    happening: message('mail.passkey_removed', { factor_name: 'Laptop' }),
-    advice: message('mail.advice_removed'),
-    account_url: 'https://id.example/account',
-  },
-  organization_invitation: {
-    ...base,
-    organization: 'Acme Ltd',
-    inviter: 'Ada Lovelace',
-    expires_in: 604_800,
-    invitation_url: 'https://id.example/invitations/in_x',
-  },
-  domain_record_missing: { ...base, domain_url: 'https://id.example/dashboard/custom_domains/1', failed: false, time_left: 604_800 },
-};
-const names = Object.keys(models) as (keyof MailModels)[];
+/** A model of each mail: the samples of its variables. */
+const models = Object.fromEntries(mailNames.map((name) => [name, { ...base, ...sampleValues(name) }])) as unknown as MailModels;
+Object.assign(models.password_reset_code, { code: '482913', expires_in: 3600, reset_url });
+// An amount with a point looks like a host.
+Object.assign(models.approval_requested, { binding_message: 'Pay 49 EUR to Acme Travel' });
 /** Mails that nobody who gets them has asked for, and that don’t say what to do then. */
 const unasked: readonly (keyof MailModels)[] = [
   'approval_requested',
@@ -123,7 +58,7 @@ const squeezed = (text: string) =>
     .replaceAll(/ ([.,)])/g, '$1')
     .trim();
 
-describe.each(names.filter((name) => !unasked.includes(name)))('the mail %s', (name) => {
+describe.each(mailNames.filter((name) => !unasked.includes(name)))('the mail %s', (name) => {
   test('says who asked, from where and when, and what to do otherwise', () => {
     const { text } = render(name);
     expect(text).toContain('\nWhen: 21 November 2026 at 09:05 UTC\nDevice: Chrome on macOS\nIP address: 203.0.113.5\n');
@@ -133,7 +68,7 @@ describe.each(names.filter((name) => !unasked.includes(name)))('the mail %s', (n
   });
 });
 
-describe.each(names)('the mail %s', (name) => {
+describe.each(mailNames)('the mail %s', (name) => {
   test('has the same words as text and as HTML', () => {
     const { text, html } = render(name);
     expect(squeezed(words(html))).toBe(squeezed(text));
@@ -175,7 +110,7 @@ const hostileNames = [
   'x\uff20evil\uff0eexample',
 ];
 
-describe.each(names)('whatever somebody calls themselves, the mail %s', (name) => {
+describe.each(mailNames)('whatever somebody calls themselves, the mail %s', (name) => {
   test.each(languageTags)('holds no link but our own in %s (attack 12.268)', (language) => {
     const { subject: plain, text: plainText } = render(name, { environment: { name: 'Acme', support_email: null } }, language);
     // The full stop of Japanese and Chinese sentences of ours has no space after it.
@@ -207,7 +142,7 @@ describe('codes', () => {
   });
 
   test('stay out of subjects, which locked screens show and relays log (attack 12.258)', () => {
-    for (const name of names) expect(render(name).subject).not.toMatch(/\d{6}/);
+    for (const name of mailNames) expect(render(name).subject).not.toMatch(/\d{6}/);
   });
 
   test.each([
@@ -288,7 +223,7 @@ test('links of ours are buttons of the environment’s colour, with the address 
 describe.each(languageTags)('in %s', (language) => {
   test('every mail says the same as text and as HTML, of the language and its direction', () => {
     const { dir } = languages[language];
-    for (const name of names) {
+    for (const name of mailNames) {
       const { text, html, subject, language: told } = render(name, {}, language);
       expect(squeezed(words(html))).toBe(squeezed(text));
       expect(html).toContain(`<html lang="${language}" dir="${dir}">`);
@@ -300,7 +235,7 @@ describe.each(languageTags)('in %s', (language) => {
 
   test('no mail says a line of the English one, but for those that wait for their translation', () => {
     if (language === 'en') return;
-    for (const name of names.filter((one) => !waits(one, language))) {
+    for (const name of mailNames.filter((one) => !waits(one, language))) {
       const [own, english] = [render(name, { accounts: ['GitHub'] }, language), render(name, { accounts: ['GitHub'] })];
       const lines = new Set(english.text.split('\n').filter((line) => /\p{L}{3,} \p{L}{3,}/u.test(line)));
       expect([name, own.subject]).not.toEqual([name, english.subject]);

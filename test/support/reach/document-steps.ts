@@ -11,7 +11,8 @@ import {
 } from '../../../src/management/configuration/kinds.js';
 import { shopSecrets } from '../configuration.js';
 import { managementClient, type Document } from '../management.js';
-import { creations, detailType, interesting } from './interesting.js';
+import { creations } from './creations.js';
+import { detailType, interesting } from './interesting.js';
 import { nearAndFar, writeOf, type Step } from './steps.js';
 import { valuesOf } from './values.js';
 import { outsideIssuer, type World } from './world.js';
@@ -94,7 +95,7 @@ function newOf(type: KindName, world: World): ((attributes: Document) => Documen
     return [(more) => version1('external_servers', { issuer: outsideIssuer, grants: [{ client: world.id('client bare'), external_client_id: 'new', ...more }] })]; // prettier-ignore
   if (type === 'provider_grant')
     return [(more) => version1('connections', { name: 'near', provider_grants: [{ client: world.id('client bare'), scopes: ['new'], ...more }] })]; // prettier-ignore
-  return creations(type, world).map(({ attributes }) => (more) => {
+  return creations(resource, world).map(({ attributes }) => (more) => {
     // A secret is no attribute there.
     const base = Object.fromEntries(Object.entries(attributes).filter(([name]) => name !== 'provider_client_secret'));
     const chosen = type === 'client' ? { client_id: 'new' } : {};

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { ResourceRegistry, Resource, ToMany } from '../../../src/management/resource.js';
 import type { Document } from '../management.js';
-import { actionInputs, creations, forPeopleAlone, interesting, onlyRecords } from './interesting.js';
+import { creations } from './creations.js';
+import { actionInputs, forPeopleAlone, interesting, onlyRecords } from './interesting.js';
 import { valuesOf } from './values.js';
 import type { World } from './world.js';
 
@@ -56,7 +57,7 @@ function creationSteps(registry: ResourceRegistry, resource: Resource, world: Wo
     const data = { type: resource.type, attributes, ...(relationships ? { relationships } : {}) };
     return { pair: `create ${resource.type}.${pair}`, resource, method: 'POST', path, body: { data }, needs: [...needs, ...more] };
   };
-  const bases = creations(resource.type, world);
+  const bases = creations(resource, world);
   const bare = bases.map(({ attributes, relationships }) => make('', attributes, relationships));
   const byAttribute = Object.entries(resource.create.schema.shape).flatMap(([name, schema]) =>
     attributeSets(resource, name, schema as z.ZodType).map((set, index) => {
@@ -135,7 +136,7 @@ export function stepsOf(registry: ResourceRegistry, world: World, random: () => 
   for (const resource of registry.byPath.values()) {
     const changeable = resource.update || resource.remove || resource.actions || manyOf(resource).length > 0;
     if (changeable && !world.targets.has(resource.type))
-      throw new Error(`the walk has no ${resource.type}: make some in test/support/reach/world.ts`);
+      throw new Error(`the walk has no ${resource.type}: make some in test/support/reach/world.ts, where it can't be created`);
   }
   return [...registry.byPath.values()].flatMap((resource) => [
     ...creationSteps(registry, resource, world),

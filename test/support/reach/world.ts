@@ -3,11 +3,12 @@ import type { Context } from '../../../src/domain/context.js';
 import { findApiResourceByIdentifier, findSystemApiResource } from '../../../src/db/tables/api_resources.js';
 import { insertGroup } from '../../../src/db/tables/organization_groups.js';
 import { managementPermissions } from '../../../src/domain/reach/management-permissions.js';
+import { resources } from '../../../src/management/resources/index.js';
 import { uuidv7 } from '../../../src/lib/random.js';
 import { addProviderToken } from '../provider-tokens.js';
 import { addClient, addGrant, type TestClient } from '../data.js';
-import { png } from '../images.js';
 import { link, links, typeIn, type Api, type Document } from '../management.js';
+import { newRecord } from '../new-record.js';
 import { detailType, sampleKeys } from './interesting.js';
 import { addSignalStream } from '../signals.js';
 
@@ -286,11 +287,6 @@ async function pageTexts(maker: Maker): Promise<void> {
   await make(maker, 'page text far', 'page_texts', { key: 'login.title', locale: 'de', text: 'Willkommen' });
 }
 
-async function logos(maker: Maker): Promise<void> {
-  await make(maker, 'logo near', 'logos', { image: png().toString('base64') });
-  await make(maker, 'logo far', 'logos', { image: png(16, 16).toString('base64') });
-}
-
 async function deliveries(maker: Maker): Promise<void> {
   const { ctx } = maker;
   const now = ctx.clock.now();
@@ -386,9 +382,6 @@ async function organizations(maker: Maker): Promise<void> {
 async function surroundings(maker: Maker): Promise<void> {
   const { api, ctx, ids } = maker;
   keep(maker, 'environment own', 'environment', ctx.environment.id);
-  await make(maker, 'user import', 'user_imports', { mode: 'create' });
-  await make(maker, 'user export', 'user_exports', {});
-  await make(maker, 'registration token', 'registration_tokens', { name: 'Partner' });
   const staging = await api.attempt('environments', { name: 'Staging', slug: 'staging', kind: 'staging' });
   keep(maker, 'environment other', 'environment', staging.body['data'].id as string);
   const now = ctx.clock.now();
@@ -423,6 +416,16 @@ async function surroundings(maker: Maker): Promise<void> {
   await closedDevelopment(maker);
 }
 
+/** Two of each collection that nobody above thought of. */
+async function others(maker: Maker): Promise<void> {
+  const first = (type: string) => maker.targets.get(type)?.[0] as string;
+  for (const { type, path } of resources.filter((one) => one.create && !maker.targets.has(one.type)))
+    for (const name of ['Near', 'Far']) {
+      const { attributes, relationships } = newRecord(path, name, first);
+      await make(maker, `${type} ${name.toLowerCase()}`, path, attributes, relationships);
+    }
+}
+
 /** Fills an installation with records near and far. `api` holds everything. */
 export async function makeWorld(api: Api, ctx: Context): Promise<World> {
   const maker: Maker = { api, ctx, ids: new Map(), targets: new Map() };
@@ -439,8 +442,8 @@ export async function makeWorld(api: Api, ctx: Context): Promise<World> {
   await signalStreams(maker);
   await mailTemplates(maker);
   await pageTexts(maker);
-  await logos(maker);
   await surroundings(maker);
+  await others(maker);
   const walker = await walkingClient(maker);
   ctx.cache.clear();
   const id = (name: string) => {
