@@ -119,6 +119,12 @@ test.each([
   await ctx.db.knex.raw(`alter table audit_logs add constraint of_the_test check (action <> 'consent.given') not valid`);
   await expect(giveConsent(ctx, question, noOrigin)).rejects.toThrow('of_the_test');
   await ctx.db.knex.raw('alter table audit_logs drop constraint of_the_test');
+  if (withResource) {
+    // What is without a resource is stored before.
+    await ctx.db.knex.raw(`alter table consents add constraint of_the_test check (resources = '{}') not valid`);
+    await expect(giveConsent(ctx, question, noOrigin)).rejects.toThrow('of_the_test');
+    await ctx.db.knex.raw('alter table consents drop constraint of_the_test');
+  }
   expect(await traces()).toEqual({ consent: false, entries: 0, lines: 0 });
   expect((await auditRows(service, 'consent.given')).filter(({ target_id }) => target_id === client.id)).toEqual([]);
   expect([await giveConsent(ctx, question, noOrigin), await traces()]).toEqual([true, { consent: true, entries: 1, lines: 1 }]);
