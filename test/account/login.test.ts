@@ -213,3 +213,26 @@ test('the database knows the work of imported hashes as the process does, and wh
   );
   expect(rows.map(({ work }) => work)).toEqual([null, null, null, 2_147_483_647]);
 });
+
+test('the sign-in page is at its path with a slash behind it too, and nowhere else; other methods are refused with those that it has', async () => {
+  const ask = async (method: string, path: string) => {
+    const { status, headers } = await fetch(service.url + path, { method, redirect: 'manual' });
+    return [status, headers.get('allow')];
+  };
+  const guarded = ['content-security-policy', 'x-frame-options', 'x-content-type-options', 'referrer-policy', 'cache-control'];
+  const headersOf = async (path: string) => {
+    const { headers } = await fetch(new URL(path, service.url));
+    expect(headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
+    return guarded.map((name) => headers.get(name)?.replaceAll(/'nonce-[^']+'/g, ''));
+  };
+  for (const path of ['/login', '/login/', '/login?a=b']) {
+    for (const method of ['GET', 'HEAD']) expect([path, await ask(method, path)]).toEqual([path, [200, null]]);
+    for (const method of ['PUT', 'DELETE', 'PATCH']) expect(await ask(method, path)).toEqual([405, 'GET, HEAD, POST, OPTIONS']);
+    expect(await ask('OPTIONS', path)).toEqual([204, null]);
+    // Without its CSRF token.
+    expect(await ask('POST', path)).toEqual([403, null]);
+  }
+  for (const path of ['/LOGIN', '/login//', '//login', '/login/x', '/login;a'])
+    expect([path, await ask('GET', path)]).toEqual([path, [404, null]]);
+  expect(await headersOf('/login')).toEqual(await headersOf('/register'));
+});

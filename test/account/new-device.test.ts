@@ -1,7 +1,8 @@
 // The mail about a sign-in from a browser that is new to the account, through a real SMTP server.
 import type { Request } from 'express';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Context } from '../../src/domain/context.js';
+import { transaction, type Context } from '../../src/domain/context.js';
+import { createMailTemplate } from '../../src/domain/mail/mail-templates.js';
 import { findUserByEmailKey, type UserRow } from '../../src/db/tables/users.js';
 import { cookieDeviceOf } from '../../src/http/auth/device-cookie.js';
 import { mailQueue } from '../../src/outbox/mail/send.js';
@@ -65,6 +66,21 @@ describe('a browser that is new', () => {
     expect(await noticesTo(user.email)).toHaveLength(1);
     const rows = (await auditRows(service, 'login.succeeded')).filter(({ actor_id }) => actor_id === user.id);
     expect(rows.map(({ changes }) => changes['new_device']?.[1])).toEqual([true, false]);
+  });
+
+  test('is told of in the words of the environment, where it has its own', async () => {
+    const words = {
+      name: 'new_sign_in',
+      locale: null,
+      subject: 'New sign-in, said otherwise',
+      text: 'See {{ account_url }}',
+      html: null,
+    } as const;
+    const template = await transaction(ctx, (tx) => createMailTemplate(tx, words));
+    const user = await settled();
+    expect((await signIn(newBrowser(), user)).status).toBe(200);
+    expect((await noticesTo(user.email)).map(({ mail }) => mail.subject)).toEqual([words.subject]);
+    await ctx.scope.knex('mail_templates').where({ id: template.id }).delete();
   });
 
   test('is one for each account and each browser', async () => {

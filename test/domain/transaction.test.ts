@@ -1,6 +1,7 @@
 // What `transaction` promises: all or nothing, and a second try where PostgreSQL says "try that again".
 import { beforeAll, expect, test } from 'vitest';
 import { holdLock, scopeOf } from '../../src/db/scope.js';
+import { Duplicate } from '../../src/db/connection/failures.js';
 import { processLocksOf } from '../../src/db/connection/knex.js';
 import { afterCommit, savepoint, transaction, type Context } from '../../src/domain/context.js';
 import { sharedContext } from '../support/shared-context.js';
@@ -63,6 +64,68 @@ test('what goes on with a transaction that is over is refused, and gets into no 
   await expect(failed).rejects.toThrow('for the test');
   await expect(add(over as unknown as Context, 'two')).rejects.toThrow('the transaction is over');
   expect(await counters()).toEqual({ one: 1, two: 0 });
+});
+
+test('a statement that failed is never told as a success, though the work goes on: nothing is committed, and the caller hears of it', async () => {
+  await ctx.db.knex.raw(`truncate counters; insert into counters values ('one', 0)`);
+  let told = false;
+  const swallowing = transaction(ctx, async (tx) => {
+    afterCommit(tx, () => (told = true));
+    await add(tx, 'one');
+    await tx.scope.knex.raw('select 1 / 0').catch(() => undefined);
+  });
+  await expect(swallowing).rejects.toThrow('it was rolled back');
+  expect({ told, ...(await counters()) }).toEqual({ told: false, one: 0 });
+});
+
+test('a savepoint that nobody waits for gets nothing in once its transaction is over', async () => {
+  await ctx.db.knex.raw(`truncate counters; insert into counters values ('one', 0), ('two', 0)`);
+  const isOver = meeting(2);
+  const begun = meeting(2);
+  let late: Promise<unknown> = Promise.resolve();
+  await transaction(ctx, async (tx) => {
+    await add(tx, 'one');
+    late = savepoint(tx, async (inner) => {
+      void begun();
+      await isOver();
+      await add(inner, 'two');
+    }).catch((error: unknown) => error);
+    await begun();
+  });
+  void isOver();
+  expect(await late).toMatchObject({ message: expect.stringMatching(/transaction/i) as string });
+  expect(await counters()).toEqual({ one: 1, two: 0 });
+});
+
+test('savepoints side by side are taken back each for itself, and within each other', async () => {
+  await ctx.db.knex.raw(`truncate counters; insert into counters values ('one', 0), ('two', 0)`);
+  const undone = async (inner: Context) => {
+    await add(inner, 'two');
+    throw new Error('for the test');
+  };
+  const outcomes = await transaction(ctx, (tx) =>
+    Promise.allSettled([
+      savepoint(tx, async (inner) => {
+        await add(inner, 'one');
+        await expect(savepoint(inner, undone)).rejects.toThrow('for the test');
+        await add(inner, 'one');
+      }),
+      savepoint(tx, undone),
+    ]),
+  );
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  expect(await counters()).toEqual({ one: 2, two: 0 });
+});
+
+test('a constraint that is looked at when the transaction ends refuses it whole, and the connection goes on', async () => {
+  await ctx.db.knex.raw(`create table ends (n integer unique deferrable initially deferred)`);
+  const twice = transaction(ctx, async (tx) => {
+    await tx.scope.knex.raw('insert into ends values (1)');
+    await tx.scope.knex.raw('insert into ends values (1)');
+  });
+  await expect(twice).rejects.toThrow(Duplicate);
+  await transaction(ctx, (tx) => tx.scope.knex.raw('insert into ends values (2)').then(() => undefined));
+  expect(await ctx.db.knex('ends')).toEqual([{ n: 2 }]);
 });
 
 test('a serialization failure is tried again inside (fault F13)', async () => {

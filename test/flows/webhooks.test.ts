@@ -168,6 +168,9 @@ describe('a delivery', () => {
         changes: { action: [null, 'webhook.disabled'], settings: [null, ['status']], reason: [null, 'receiver_gone'] },
       },
     ]);
+    const lines = () =>
+      service.log.filter((line) => line.includes(webhook.id)).map((line) => (JSON.parse(line) as { event?: string }).event);
+    await expect.poll(lines).toEqual(expect.arrayContaining(['webhook.disabled', 'security_setting.changed']));
     expect(receiver.posts).toHaveLength(2);
     await emitRoles(ctx);
     expect(await listDeliveries(ctx.scope, { webhook_id: webhook.id }, { limit: 10 })).toHaveLength(2);

@@ -54,6 +54,7 @@ describe('an export of the dashboard', () => {
   const cases: readonly (readonly [string, (user_id: string) => Promise<unknown>])[] = [
     ['the permission is withdrawn', takeRoles],
     ['the session is revoked', (user_id) => ctx.scope.knex('sessions').where({ user_id }).update({ revoked_at: new Date(), revoke_reason: 'admin' })], // prettier-ignore
+    ['the session is good for an organization alone', (user_id) => ctx.scope.knex('sessions').where({ user_id }).update({ has_local_login: false })], // prettier-ignore
     ['the person is blocked', (user_id) => ctx.scope.knex('users').where({ id: user_id }).update({ status: 'blocked' })],
   ];
   const begun = async () => {
@@ -63,9 +64,12 @@ describe('an export of the dashboard', () => {
     return { user, answer: await browser.get('/dashboard/audit_logs/export?format=ndjson&action=user.updated') };
   };
 
-  test('is whole while its reader may have it', async () => {
-    const { answer } = await begun();
-    expect(await readAround(answer, nothing)).toBeGreaterThan(rows * pieces * long);
+  test('is whole while its reader may have it, who counts as active while they read', async () => {
+    const { user, answer } = await begun();
+    const sessions = ctx.scope.knex('sessions').where({ user_id: user.id });
+    const last_activity_at = new Date(ctx.clock.now().getTime() - 120_000);
+    expect(await readAround(answer, () => sessions.clone().update({ last_activity_at }))).toBeGreaterThan(rows * pieces * long);
+    expect(await sessions.clone().where('last_activity_at', '>', last_activity_at)).toHaveLength(1);
   });
 
   test.each(cases)('breaks off when %s (attack 73.1982)', async (_what, happen) => {
@@ -80,18 +84,29 @@ describe('the file of all users', () => {
     return fetch(`${service.url}/api/user_exports/${id}/data`, { headers: { authorization: `Bearer ${api.token}` } });
   };
 
-  test('is whole while its reader may have it, and breaks off when the client loses what it takes (attack 73.1982)', async () => {
-    const api = await manage(service.url, 'user_exports:read user_exports:write users:read roles:read');
-    expect(await readAround(await fetchData(api), nothing)).toBeGreaterThan(1100 * 40_000);
+  const takes = 'user_exports:read user_exports:write users:read roles:read';
+
+  test('is whole while its reader may have it', async () => {
+    expect(await readAround(await fetchData(await manage(service.url, takes)), nothing)).toBeGreaterThan(1100 * 40_000);
+  });
+
+  test.each([
+    ['users:read', 'scope_escalation'],
+    ['user_exports:read', 'insufficient_scope'],
+  ])('breaks off when the client loses %s (attack 73.1982)', async (lost, reason) => {
+    const api = await manage(service.url, takes);
     const grant = (await ctx.scope.knex('client_grants').where({ client_id: managementClient.id }).first()) as {
       id: string;
       scopes: string[];
     };
     const answer = await fetchData(api);
     const all = await manage(service.url);
-    const scopes = grant.scopes.filter((one) => one !== 'users:read');
-    expect(await readAround(answer, () => all.update('client_grants', grant.id, { scopes }))).toBeNull();
-    const [entry] = await ctx.scope.knex('audit_logs').where({ action: 'user_export.downloaded', outcome: 'denied' });
-    expect(entry).toMatchObject({ reason: 'scope_escalation', actor_id: managementClient.id });
+    const change = (scopes: readonly string[]) => all.update('client_grants', grant.id, { scopes });
+    expect(await readAround(answer, () => change(grant.scopes.filter((one) => one !== lost)))).toBeNull();
+    const denied = await ctx.scope.knex('audit_logs').where({ action: 'user_export.downloaded', outcome: 'denied', reason });
+    expect(denied).toMatchObject([{ actor_id: managementClient.id }]);
+    // Nobody hands out what they have lost: put back where it is stored, which processes are told of.
+    await ctx.scope.knex('client_grants').where({ id: grant.id }).update({ scopes: grant.scopes });
+    await expect.poll(() => manage(service.url, takes).then(() => true, () => false)).toBe(true); // prettier-ignore
   });
 });

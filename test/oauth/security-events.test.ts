@@ -1,9 +1,14 @@
 // What consent and tokens that are used twice leave behind: by name, success and refusal.
 import { beforeEach, expect, test } from 'vitest';
+import { Dangling } from '../../src/db/connection/failures.js';
+import { findConsent } from '../../src/db/tables/consents.js';
 import type { UserRow } from '../../src/db/tables/users.js';
+import { giveConsent } from '../../src/domain/grants/consents.js';
+import { noOrigin } from '../../src/domain/origin.js';
+import { uuidv7 } from '../../src/lib/random.js';
 import { authorizeGet, authorizeQuery } from '../support/authorize.js';
 import { Browser, csrfOf } from '../support/browser.js';
-import { addClient, addUser, password, type TestClient } from '../support/data.js';
+import { addClient, addResource, addUser, password, type TestClient } from '../support/data.js';
 import { authorizeCode, redeem, tokenRequest } from '../support/oauth.js';
 import { auditRows, eventLines, marks, origin } from '../support/security-events.js';
 import { contextOf, sharedService } from '../support/shared-service.js';
@@ -97,6 +102,33 @@ test('consent.given, with what was allowed (attack 21.277)', async () => {
   ]);
   expect(eventLines(service, 'consent.given').at(-1)).toMatchObject({ actor_id: user.id, target_id: client.id, ...origin });
   expect(await rowsOf('consent.denied')).toEqual([]);
+});
+
+test.each([
+  ['by itself', false],
+  ['with a resource', true],
+])('consent.given %s: the consent, its one entry and its line are there together, or none of them', async (_, withResource) => {
+  const resource = withResource ? (await addResource(ctx)).identifier : null;
+  const question = { user_id: user.id, client_id: client.id, scopes: ['openid', 'read'], resource };
+  const traces = async () => ({
+    consent: (await findConsent(ctx.scope, user.id, client.id)) !== null,
+    entries: (await rowsOf('consent.given')).length,
+    lines: eventLines(service, 'consent.given').filter(({ target_id }) => target_id === client.id).length,
+  });
+  await expect(giveConsent(ctx, { ...question, user_id: uuidv7(0) }, noOrigin)).rejects.toThrow(Dangling);
+  await ctx.db.knex.raw(`alter table audit_logs add constraint of_the_test check (action <> 'consent.given') not valid`);
+  await expect(giveConsent(ctx, question, noOrigin)).rejects.toThrow('of_the_test');
+  await ctx.db.knex.raw('alter table audit_logs drop constraint of_the_test');
+  if (withResource) {
+    // What is without a resource is stored before.
+    await ctx.db.knex.raw(`alter table consents add constraint of_the_test check (resources = '{}') not valid`);
+    await expect(giveConsent(ctx, question, noOrigin)).rejects.toThrow('of_the_test');
+    await ctx.db.knex.raw('alter table consents drop constraint of_the_test');
+  }
+  expect(await traces()).toEqual({ consent: false, entries: 0, lines: 0 });
+  expect((await auditRows(service, 'consent.given')).filter(({ target_id }) => target_id === client.id)).toEqual([]);
+  expect([await giveConsent(ctx, question, noOrigin), await traces()]).toEqual([true, { consent: true, entries: 1, lines: 1 }]);
+  expect([await giveConsent(ctx, question, noOrigin), await traces()]).toEqual([false, { consent: true, entries: 2, lines: 2 }]);
 });
 
 test('consent.denied: nothing was given', async () => {

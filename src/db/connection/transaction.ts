@@ -6,6 +6,7 @@ type Dialect = {
   acquireConnection(): Promise<pg.Client>;
   releaseConnection(connection: pg.Client): Promise<void>;
   emit(event: 'query', statement: { readonly sql: string }): unknown;
+  transaction(work: unknown, options: unknown, outer: object): unknown;
 };
 
 /** A Knex of the same pool whose dialect has members of its own beside, or in the place of, the pool's. Costs next to nothing, where Knex's own copy costs a statement. */
@@ -20,30 +21,43 @@ export function withDialect(knex: Knex, own: PropertyDescriptorMap): Knex {
 /**
  * Runs `work` in a transaction on a connection of the pool, at half of what Knex's own costs. A savepoint is `trx.transaction`, which is Knex's: its dialect
  * says that it is in a transaction.
- * @throws what `work` throws, once that is rolled back; {DatabaseFailure}
+ * @throws what `work` throws, once that is rolled back; {DatabaseFailure}; an error when `work` went on after a statement that failed, since nothing is committed then
  */
 export async function inTransaction<T>(knex: Knex, work: (trx: Knex) => Promise<T>): Promise<T> {
   const dialect = knex.client as Dialect;
   const connection = await dialect.acquireConnection();
   let isOver = false;
+  // What somebody goes on with afterwards must not get into another one's, nor commit itself.
+  const lent = {
+    query(...args: [never]) {
+      if (isOver) throw new Error('the transaction is over');
+      return connection.query(...args);
+    },
+  };
+  // As Knex sees it from a savepoint: those side by side wait for each other.
+  const outer = { _lastChild: Promise.resolve(), isCompleted: () => isOver };
   const trx = withDialect(knex, {
     transacting: { value: true },
     // Theirs is another connection.
     batchers: { value: undefined },
-    // What somebody goes on with afterwards must not get into another one's.
-    acquireConnection: { value: () => (isOver ? Promise.reject(new Error('the transaction is over')) : Promise.resolve(connection)) },
+    acquireConnection: { value: () => Promise.resolve(lent) },
     releaseConnection: { value: () => Promise.resolve() },
+    transaction: {
+      value(this: Dialect, inner: unknown, options: unknown) {
+        return dialect.transaction.call(this, inner, options, outer);
+      },
+    },
   });
   const ask = (sql: string) =>
-    new Promise<void>((resolve, reject) => {
+    new Promise<string>((resolve, reject) => {
       dialect.emit('query', { sql });
-      connection.query(sql, (error: Error | null) => (error ? reject(error) : resolve()));
+      connection.query(sql, (error: Error | null, result) => (error ? reject(error) : resolve(result.command)));
     });
   try {
     await ask('BEGIN;');
     const done = await work(Object.assign(trx, { isTransaction: true }));
     isOver = true;
-    await ask('COMMIT;');
+    if ((await ask('COMMIT;')) !== 'COMMIT') throw new Error('a statement of the transaction had failed, and it was rolled back');
     return done;
   } catch (error) {
     isOver = true;
