@@ -62,8 +62,7 @@ export function createTemplates(options: { viewsDir?: string; cache?: boolean } 
     const locals = Object.assign(Object.create(around) as object, ...data) as Locals;
     locals.include = (path, own, once) => {
       if (once !== undefined) return renderOnce(path, own, once);
-      // One without data reads what is around it.
-      return templateOf(path.slice(1))(own === undefined ? locals : inheritedLocals(locals, own));
+      return templateOf(path.slice(1))(inheritedLocals(locals, own));
     };
     return locals;
   }

@@ -192,6 +192,8 @@ const special: Record<string, () => unknown[]> = {
   'authorization_codes.deleteAuthorizationCodes': () => [{ client_id: row('authorization_codes')['client_id'] }],
   'client_grants.widenSystemGrants': () => [row('client_grants')['api_resource_id'], { held: ['read'], all: ['read', 'write'], at: now }],
   'client_tokens.insertClientAccessToken': () => [{ ...bag('access_tokens'), issued_at: now }],
+  // Of an event that has no place in the feed yet, none can be said.
+  'events.readFeed': () => [{ ...bag('events'), position: 'oldest' }],
   'events.storeEvents': () => [
     [{ id: randomUUID(), event_type: 'user.created', occurred_at: now, body: '{}', subscribers: [row('webhooks')['id']] }],
   ],
