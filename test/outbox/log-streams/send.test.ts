@@ -58,9 +58,10 @@ const linesIn = (posts: readonly ReceivedPost[]) =>
 const targetsIn = (posts: readonly ReceivedPost[]) => linesIn(posts).map(({ detail }) => detail.target.target_id);
 const rowOf = async ({ stream: { id } }: { stream: LogStreamRow }) =>
   (await ctx.db.knex('log_streams').where({ id }).first()) as LogStreamRow;
+const alter = (made: { stream: LogStreamRow }, changes: Partial<LogStreamRow>) =>
+  ctx.db.knex('log_streams').where({ id: made.stream.id }).update(changes);
 /** Lets it be tried now, whatever it waits for. */
-const due = (made: { stream: LogStreamRow }) =>
-  ctx.db.knex('log_streams').where({ id: made.stream.id }).update({ next_attempt_at: new Date(0) }); // prettier-ignore
+const due = (made: { stream: LogStreamRow }) => alter(made, { next_attempt_at: new Date(0) });
 const arrived = (made: { stream: LogStreamRow }, count: number) => receiver.until(() => targetsIn(postsTo(made)).length >= count, 30_000);
 
 describe('a receiver', () => {
@@ -154,15 +155,12 @@ describe('a receiver', () => {
   test('gets again what was in flight when the process was lost: another takes over after the lease (attack 35.726)', async () => {
     const made = await stream({ status: 'paused' });
     await record('in flight');
-    await ctx.db.knex('log_streams').where({ id: made.stream.id }).update({
+    await alter(made, {
       status: 'enabled', lease_id: crypto.randomUUID(), leased_until: new Date(Date.now() + 3_600_000), next_attempt_at: new Date(Date.now() + 3_600_000),
     }); // prettier-ignore
     expect(await drain(logStreamQueue(service.deps), 1)).toBe(0);
     expect(postsTo(made)).toEqual([]);
-    await ctx.db
-      .knex('log_streams')
-      .where({ id: made.stream.id })
-      .update({ leased_until: new Date(0), next_attempt_at: new Date(0) });
+    await alter(made, { leased_until: new Date(0), next_attempt_at: new Date(0) });
     await arrived(made, 1);
     expect(targetsIn(postsTo(made))).toEqual(['in flight']);
   });
@@ -172,7 +170,7 @@ describe('a receiver', () => {
     await transaction(ctx, async (tx) => {
       for (let index = 0; index < 1_200; index++) await recordSecurityEvent(tx, 'password.changed', happening(`n ${index}`));
     });
-    await ctx.db.knex('log_streams').where({ id: made.stream.id }).update({ status: 'enabled' });
+    await alter(made, { status: 'enabled' });
     await arrived(made, 1_200);
     expect(postsTo(made).map((post) => linesIn([post]).length)).toEqual([500, 500, 200]);
     expect(targetsIn(postsTo(made))).toEqual(Array.from({ length: 1_200 }, (_, index) => `n ${index}`));
@@ -186,7 +184,7 @@ describe('a receiver', () => {
     const [taken, , counted] = await listDueEntries(ctx.db.knex, made.stream, 3);
     const sent = [taken, { ...counted, seq: '6' }] as LogStreamEntry[];
     const lease_id = crypto.randomUUID();
-    await ctx.db.knex('log_streams').where({ id: made.stream.id }).update({ lease_id });
+    await alter(made, { lease_id });
     const { environment_id, id } = made.stream;
     await recordLogStreamSend(ctx.db.knex, {
       environment_id, id, lease_id, sent, error: null, response_status: 200, retry_in_ms: 0, tried: true,
@@ -204,7 +202,7 @@ describe('a receiver', () => {
       actor_kind: 'system', target_type: 'client', target_id: `large ${index}`, changes: JSON.stringify({ description: ['x'.repeat(200_000), null] }),
     })); // prettier-ignore
     for (const row of rows) await ctx.db.knex('audit_logs').insert(row);
-    await ctx.db.knex('log_streams').where({ id: made.stream.id }).update({ status: 'enabled' });
+    await alter(made, { status: 'enabled' });
     await receiver.until(() => postsTo(made).reduce((sum, { body }) => sum + body.trimEnd().split('\n').length, 0) >= 12, 20_000);
     expect(postsTo(made).length).toBe(3);
     for (const { body } of postsTo(made)) expect(Buffer.byteLength(body)).toBeLessThanOrEqual(1_048_576);
@@ -254,10 +252,7 @@ describe('a stream', () => {
     expect(await wait()).toBeGreaterThan(290);
     expect(await wait()).toBeLessThanOrEqual(300);
     receiver.reply(500);
-    await ctx.db
-      .knex('log_streams')
-      .where({ id: made.stream.id })
-      .update({ attempt_count: 40, next_attempt_at: new Date(0) });
+    await alter(made, { attempt_count: 40, next_attempt_at: new Date(0) });
     await expect.poll(async () => (await rowOf(made)).attempt_count, patience).toBe(41);
     expect(await wait()).toBeLessThanOrEqual(300);
     expect(await wait()).toBeGreaterThan(60);
@@ -270,10 +265,7 @@ describe('a stream', () => {
     await arrived(made, 1);
     await expect.poll(async () => (await rowOf(made)).attempt_count, patience).toBe(1);
     const longAgo = new Date(Date.now() - 73 * 3_600_000);
-    await ctx.db
-      .knex('log_streams')
-      .where({ id: made.stream.id })
-      .update({ failing_since: longAgo, next_attempt_at: new Date(0) });
+    await alter(made, { failing_since: longAgo, next_attempt_at: new Date(0) });
     await expect.poll(async () => (await rowOf(made)).status, patience).toBe('paused');
     expect(service.log.some((line) => line.includes('"log_stream.paused"') && line.includes(made.stream.id))).toBe(true);
     const events = await ctx.db.knex('audit_logs').where({ event: 'security_setting.changed', target_id: made.stream.id });
@@ -292,7 +284,7 @@ describe('a stream', () => {
     const before = postsTo(made).length;
     expect(await drain(logStreamQueue(service.deps), 1)).toBe(0);
     expect(postsTo(made)).toHaveLength(before);
-    await ctx.db.knex('log_streams').where({ id: made.stream.id }).update({ status: 'enabled', failing_since: null });
+    await alter(made, { status: 'enabled', failing_since: null });
     await receiver.until(() => postsTo(made).length > before);
     expect(targetsIn(postsTo(made).slice(-1))).toEqual(['kept', made.stream.id, 'while paused']);
   });
@@ -304,7 +296,7 @@ describe('a stream', () => {
     await arrived(made, 1);
     await expect.poll(async () => (await rowOf(made)).attempt_count, patience).toBe(1);
     const lease_id = randomUUID();
-    await ctx.db.knex('log_streams').where({ id: made.stream.id }).update({ status: 'paused', lease_id });
+    await alter(made, { status: 'paused', lease_id });
     const held = { environment_id: ctx.environment.id, id: made.stream.id, lease_id, sent: [], retry_in_ms: 0 };
     const send = { ...held, error: 'non_2xx', response_status: 500, tried: true };
     expect(await recordLogStreamSend(ctx.db.knex, send)).toEqual({ status: 'paused', was_paused: false });
@@ -315,7 +307,7 @@ describe('a stream', () => {
     const made = await stream({ status: 'paused' });
     const since = new Date(Date.now() - 71 * 3_600_000);
     const after = async (changes: Partial<LogStreamInput>) => {
-      await ctx.db.knex('log_streams').where({ id: made.stream.id }).update({ failing_since: since, attempt_count: 7 });
+      await alter(made, { failing_since: since, attempt_count: 7 });
       const row = await transaction(ctx, async (tx) => updateLogStream(tx, await rowOf(made), changes));
       return [row?.failing_since?.getTime() ?? null, row?.attempt_count];
     };
@@ -334,10 +326,7 @@ describe('a stream', () => {
   test('whose host leads to an inner address is not sent to (attack 35.723)', async () => {
     const made = await stream({ status: 'paused' });
     await record('guarded');
-    await ctx.db
-      .knex('log_streams')
-      .where({ id: made.stream.id })
-      .update({ url: `https://localhost:${new URL(receiver.url).port}/inner` });
+    await alter(made, { url: `https://localhost:${new URL(receiver.url).port}/inner` });
     const fetch = createGuardedFetch({ allowPrivateNetwork: false });
     const before = receiver.posts.length;
     // The service itself would be allowed: only this one looks at the stream.
