@@ -45,7 +45,7 @@ const environmentLink: ToOne = {
 /** `signing_keys` as a title: "Signing keys". */
 export function titleOf(path: string): string {
   const text = path.replaceAll('_', ' ');
-  return /^(?:api|jwks)\b/.test(text) ? text.replace(/^\w+/, (word) => word.toUpperCase()) : text.charAt(0).toUpperCase() + text.slice(1);
+  return text.replace(/^(?:api|jwks|saml)\b|^./, (start) => start.toUpperCase());
 }
 
 /** A resource as it is declared: what can be set is said once, and what isn't classified by reach doesn't compile. */

@@ -5558,7 +5558,7 @@ export interface paths {
         /** List saml certificates */
         get: operations["list_saml_certificates"];
         put?: never;
-        /** Create a saml certificate */
+        /** Create a SAML certificate */
         post: operations["create_saml_certificate"];
         delete?: never;
         options?: never;
@@ -5573,7 +5573,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a saml certificate */
+        /** Read a SAML certificate */
         get: operations["get_saml_certificate"];
         put?: never;
         post?: never;
@@ -42120,7 +42120,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The id of a saml certificate. */
+                /** @description The id of a SAML certificate. */
                 id: string;
             };
             cookie?: never;
@@ -42164,7 +42164,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The id of a saml certificate. */
+                /** @description The id of a SAML certificate. */
                 id: string;
             };
             cookie?: never;
@@ -42206,7 +42206,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The id of a saml certificate. */
+                /** @description The id of a SAML certificate. */
                 id: string;
             };
             cookie?: never;
@@ -42263,7 +42263,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The id of a saml certificate. */
+                /** @description The id of a SAML certificate. */
                 id: string;
             };
             cookie?: never;

@@ -19,7 +19,7 @@ type Schemas = ReadonlyMap<string, ResourceSchemas>;
 
 /** One of its records, as a sentence names it: "a role", "an environment", "an API resource". */
 const oneOf = ({ type }: Resource): string => {
-  const words = type.replaceAll('_', ' ').replace(/^api\b/, 'API');
+  const words = type.replaceAll('_', ' ').replace(/^(api|saml)\b/, (one) => one.toUpperCase());
   return `${/^[aeio]|^API/.test(words) ? 'an' : 'a'} ${words}`;
 };
 
